@@ -1,0 +1,89 @@
+/* memory.c: the injected allocator and arenas. */
+#include "base/base.h"
+#include <stdlib.h>
+
+static void *libc_get(void *user, size_t size, size_t align)
+{
+    (void)user;
+    void *p = NULL;
+    return posix_memalign(&p, MAX(align, sizeof(void *)), size) == 0 ? p : NULL;
+}
+
+static void libc_put(void *user, void *p, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(p);
+}
+
+Alloc *alloc_default(void)
+{
+    static Alloc heap = {.get = libc_get, .put = libc_put};
+    return &heap;
+}
+
+void *alloc_get(Alloc *a, size_t size, size_t align)
+{
+    int64_t n = __atomic_add_fetch(&a->count, 1, __ATOMIC_RELAXED);
+    int64_t fail_at = __atomic_load_n(&a->fail_at, __ATOMIC_RELAXED);
+    if (fail_at > 0 && n >= fail_at)
+        return NULL;
+    void *p = a->get(a->user, MAX(size, (size_t)1), align);
+    if (p)
+        __atomic_add_fetch(&a->live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+    return p;
+}
+
+void alloc_put(Alloc *a, void *p, size_t size)
+{
+    if (!p)
+        return;
+    __atomic_sub_fetch(&a->live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+    a->put(a->user, p, size);
+}
+
+struct Chunk {
+    Chunk *next;
+    size_t size; /* of the whole block */
+    /* the payload follows, 64-byte aligned */
+};
+enum { CHUNK_HEADER = 64, CHUNK_BYTES = 64 * 1024 };
+
+void *arena_try(Arena *a, size_t size, size_t align)
+{
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    align = MAX(align, (size_t)1);
+    size_t at = (a->used + align - 1) & ~(align - 1);
+    if (!a->chunks || at > a->chunks->size || size > a->chunks->size - at) {
+        /* Chunks double up to 1 MB, so that a small model stays small and a big one makes few calls. */
+        size_t grown = a->chunks ? MIN(a->chunks->size * 2, (size_t)1 << 20) : CHUNK_BYTES;
+        size_t want = MAX(grown, size + CHUNK_HEADER + align);
+        Chunk *c = alloc_get(a->alloc, want, CHUNK_HEADER);
+        if (!c)
+            return NULL;
+        *c = (Chunk){a->chunks, want};
+        a->chunks = c;
+        at = (CHUNK_HEADER + align - 1) & ~(align - 1);
+    }
+    a->used = at + size;
+    return memset((char *)a->chunks + at, 0, size);
+}
+
+void arena_free(Arena *a)
+{
+    for (Chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        alloc_put(a->alloc, c, c->size);
+    }
+    a->chunks = NULL;
+    a->used = 0;
+}
+
+size_t arena_bytes(const Arena *a)
+{
+    size_t n = 0;
+    for (const Chunk *c = a->chunks; c; c = c->next)
+        n += c->size;
+    return n;
+}
