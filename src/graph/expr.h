@@ -218,14 +218,19 @@ const Expr *ex_identity(Pool *p, int red, DType t);                /* of a reduc
 
 /* ---- substitution ------------------------------------------------------------------------------ */
 
-/* Replaces variables by index forms (by var id) and optionally loads; memoised per call. */
+/* Replaces variables by index forms and, if wanted, loads by expressions; memoised per Subst. */
+#define SUBST_VARS 64
 typedef struct Subst {
     Pool *pool;
-    const Ix **var;       /* by var id; NULL entries keep the variable; may be shorter than all ids */
-    int n_var;
-    const Expr *(*load)(void *user, const Expr *load); /* called with indices already substituted; may be NULL */
+    int n;
+    struct {
+        const Var *var;
+        const Ix *by;
+    } pair[SUBST_VARS];
+    /* Called for each load with its indices already substituted; returns what stands for it. May be NULL. */
+    const Expr *(*load)(void *user, const Expr *load);
     void *user;
-    Map memo;
+    Map memo_ix, memo_ex;
 } Subst;
 void subst_init(Subst *s, Pool *p);
 void subst_var(Subst *s, const Var *v, const Ix *by);
