@@ -90,8 +90,8 @@ typedef struct Var {
     const struct Atom *atom;
 } Var;
 
-/* A dimension that is not known when compiling: 0 <= sym. Named dims of the model, or "u0", "u1"... for
- * dims that depend on data; those have `source`, an integer Expr with constant indices evaluated at bind. */
+/* An integer that is not known when compiling but fixed once the inputs are bound: a named dim of the model
+ * (>= 0), or "u0", "u1"... for what depends on data: those have `source`, an i64 Expr without variables. */
 typedef struct Sym {
     int id;
     const char *name;
@@ -132,7 +132,8 @@ Ctx *pool_ctx(Pool *p);
 
 Var *ix_var_new(Pool *p, const Ix *extent, const char *name);
 Sym *ix_sym_named(Pool *p, const char *name);           /* the same Sym for the same name */
-Sym *ix_sym_fresh(Pool *p, const Expr *source);         /* the same Sym for the same source */
+/* The same Sym for the same source; `lo` bounds it below (0 for dims, -IX_INF for arbitrary integers). */
+Sym *ix_sym_fresh(Pool *p, const Expr *source, int64_t lo);
 int pool_n_syms(const Pool *p);
 Sym *pool_sym(const Pool *p, int id);
 

@@ -42,9 +42,10 @@ struct Value {
     int declared_rank;         /* what the model file says, for checking; -1: nothing */
     DType declared_type;
     const Ix **declared_dim;   /* NULL entries: unknown */
-    const Ix **elems;          /* the known contents of a small integer tensor, row-major; NULL if unknown */
-    /* filled by later passes */
-    Node *origin;              /* the node that the value came from, for reports (producer, also for temporaries) */
+    const Expr **elems;        /* memo of value_elem for small integer tensors, row-major; NULL entries: not asked */
+    Node *origin;              /* the node that the value came from (producer, also for temporaries), for reports */
+    int8_t order[MAX_RANK];    /* storage: axis order[0] is outermost; filled by the pass layout, else identity */
+    bool keep;                 /* must be materialised (--keep) */
 };
 
 typedef enum { ATTR_INT = 2, ATTR_FLOAT = 1, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6,
@@ -79,6 +80,13 @@ struct Node {
     VEC(Def *) defs; /* in order, the temporaries included; filled by infer */
 };
 
+/* A condition on dims that the compiler assumed; checked whenever dims are bound. */
+typedef struct Guard {
+    const Expr *cond;
+    const Node *node;
+    const char *what; /* completes "node X: ..." when it fails */
+} Guard;
+
 typedef struct Opset {
     const char *domain;
     int version;
@@ -97,6 +105,7 @@ struct Graph {
     VEC(Value *) values;
     VEC(Value *) inputs;  /* graph inputs; those that are also initializers have data: a default */
     VEC(Value *) outputs;
+    VEC(Guard) guards;
     Graph *outer; /* for a subgraph */
     int64_t parameters; /* elements of float initializers */
 };
@@ -110,6 +119,13 @@ void graph_print(Buf *b, const Graph *g);
 Graph *graph_parse(Ctx *cx, const char *text); /* the inverse of graph_print */
 void graph_verify(Graph *g);
 Attr *node_attr(const Node *n, const char *name); /* NULL when absent; marks it used */
+
+/* The dims as numbers where all are constant; false otherwise. */
+bool value_static(const Value *v, int64_t *dim);
+/* Element `flat` (row-major) of a value with static dims as an expression without variables: constants and
+ * symbolic dims are traced through definitions, so that shape arithmetic needs no code of its own; what can't be
+ * traced ends in loads with constant indices. */
+const Expr *value_elem(Graph *g, Value *v, int64_t flat);
 
 /* ---- import (import.c) ------------------------------------------------------------------------- */
 

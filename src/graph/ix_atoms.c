@@ -36,12 +36,12 @@ Var *ix_var_new(Pool *p, const Ix *extent, const char *name)
     return v;
 }
 
-static Sym *sym_new(Pool *p, const char *name, const Expr *source)
+static Sym *sym_new(Pool *p, const char *name, const Expr *source, int64_t lo)
 {
     Sym *s = NEW(p->cx, Sym);
     Atom *a = NEW(p->cx, Atom);
     *s = (Sym){p->syms.n, name, source, 1, a};
-    *a = (Atom){.kind = AT_SYM, .id = p->n_atoms++, .sym = s, .hi = (int64_t)1 << 40};
+    *a = (Atom){.kind = AT_SYM, .id = p->n_atoms++, .sym = s, .lo = lo, .hi = (int64_t)1 << 40};
     VEC_PUSH(p->cx, &p->syms, s);
     return s;
 }
@@ -50,25 +50,23 @@ Sym *ix_sym_named(Pool *p, const char *name)
 {
     Sym *s = map_get_str(&p->sym_names, name);
     if (!s) {
-        s = sym_new(p, ctx_strdup(p->cx, name), NULL);
+        s = sym_new(p, ctx_strdup(p->cx, name), NULL, 0);
         map_put_str(&p->sym_names, s->name, s);
     }
     return s;
 }
 
-Sym *ix_sym_fresh(Pool *p, const Expr *source)
+Sym *ix_sym_fresh(Pool *p, const Expr *source, int64_t lo)
 {
-    for (int i = 0, u = 0; i < p->syms.n; i++) {
-        if (source && p->syms.at[i]->source == source)
+    for (int i = 0; i < p->syms.n; i++)
+        if (source && p->syms.at[i]->source == source && p->syms.at[i]->atom->lo == lo)
             return p->syms.at[i];
-        u += p->syms.at[i]->source != NULL;
-    }
     char *name;
     int u = p->syms.n;
     do
         name = ctx_printf(p->cx, "u%d", u++);
     while (map_get_str(&p->sym_names, name));
-    Sym *s = sym_new(p, name, source);
+    Sym *s = sym_new(p, name, source, lo);
     map_put_str(&p->sym_names, s->name, s);
     return s;
 }
