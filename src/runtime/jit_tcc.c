@@ -167,19 +167,21 @@ static size_t pool_size(size_t text_size)
     return ((size_t)8 << 20) + 48 * text_size;
 }
 
-/* The line that the message names ("<string>:12: error: ..."), without its indentation. */
-static char *offending_line(Ctx *cx, const Compile *c)
+/* The line that the message names ("<string>:12: error: ...") and the one before it, because TinyCC has often
+ * read one token on when it complains. */
+static const char *offending_lines(Ctx *cx, const Compile *c)
 {
     const char *colon = strchr(c->message, ':'), *s = c->text;
     long line = colon ? strtol(colon + 1, NULL, 10) : 0;
-    if (line < 1)
-        return ctx_strdup(cx, "");
-    for (long i = 1; i < line && s; i++)
-        s = (s = strchr(s, '\n')) ? s + 1 : NULL;
-    if (!s)
-        return ctx_strdup(cx, "");
-    s += strspn(s, " \t");
-    return ctx_printf(cx, "\n    %.*s", (int)MIN(strcspn(s, "\n"), (size_t)200), s);
+    Buf b;
+    buf_init(&b, cx);
+    for (long i = 1; i <= line && s; i++) {
+        size_t n = strcspn(s, "\n");
+        if (i >= line - 1)
+            buf_printf(&b, "\n%6ld | %.*s", i, (int)MIN(n, (size_t)200), s);
+        s = s[n] ? s + n + 1 : NULL;
+    }
+    return b.s ? b.s : "";
 }
 
 static void raise_outcome(Ctx *cx, const Compile *c)
@@ -188,7 +190,7 @@ static void raise_outcome(Ctx *cx, const Compile *c)
     Where hint = {.hint = "run with --dump DIR to see the generated text"};
     if (r == BAD_TEXT)
         ctx_fail(cx, ST_INTERNAL, &hint, "generated code does not compile: %s%s",
-            c->message[0] ? c->message : "TinyCC gave up without a message", offending_line(cx, c));
+            c->message[0] ? c->message : "TinyCC gave up without a message", offending_lines(cx, c));
     if (r == NO_PAGES)
         ctx_fail(cx, ST_RUNTIME, NULL, "the system gives no executable memory (memfd_create, mmap)");
     if (r != DONE)

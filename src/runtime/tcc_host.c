@@ -11,7 +11,8 @@ static TccHost *host; /* set by tcc_host_enter, guarded by the lock of jit_tcc.c
 /* ---- libtcc's variables ------------------------------------------------------------------------ */
 
 /* The build gathers them in these two sections; the linker supplies the bounds. */
-extern char __start_tcc_data[], __stop_tcc_data[], __start_tcc_bss[], __stop_tcc_bss[];
+#define HIDDEN __attribute__((visibility("hidden")))
+extern HIDDEN char __start_tcc_data[], __stop_tcc_data[], __start_tcc_bss[], __stop_tcc_bss[];
 
 /* After a trap libtcc's variables point into a pool that is gone, so each compile begins from the values that
  * the linker gave them. */
