@@ -224,7 +224,7 @@ void spell_prim(Buf *out, Prim p, DType in, DType to, const char *const *arg)
         spell_cast(out, in, to, arg[0]);
     else if (!dtype_is_float(in))
         spell_int(out, p, in, to, arg);
-    else if (is_half(to) && !is_exact(p)) {
+    else if (is_half(to) && !(in == to && is_exact(p))) {
         buf_puts(out, to == DT_F16 ? "sn_f16(" : "sn_bf16(");
         expand(out, spelling_of(p, in), "", arg);
         buf_putc(out, ')');
