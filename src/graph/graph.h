@@ -13,7 +13,8 @@ typedef struct Node Node;
 typedef struct Graph Graph;
 
 /* A dense constant. Elements are in row-major order, little-endian; sub-byte types are packed low bits first
- * as in TensorProto.raw_data. The bytes belong to the Graph's arena, to a mapped file, or to the caller. */
+ * as in TensorProto.raw_data. The bytes belong to the Graph's arena, to a mapped file, or to the caller; in a file
+ * they stand at any address: elements of more than 1 KB may be unaligned (scalar_load copes). */
 typedef struct Tensor {
     DType type;
     int rank;
@@ -22,6 +23,7 @@ typedef struct Tensor {
     size_t bytes;
     void *data;
     char **strings; /* DT_STRING: count handles instead of data */
+    uint64_t hash;  /* of elements that are not here (data NULL): a big constant read by graph_parse */
 } Tensor;
 Tensor *tensor_new(Ctx *cx, DType t, int rank, const int64_t *dim); /* zeroed; fails cleanly on overflow */
 void tensor_layout(Ctx *cx, Tensor *t, const Where *where);         /* fills count and bytes from type, rank, dim */
@@ -49,7 +51,7 @@ struct Value {
 };
 
 typedef enum { ATTR_INT = 2, ATTR_FLOAT = 1, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6,
-    ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10, ATTR_OTHER = 0 } AttrKind; /* AttributeProto.Type */
+    ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10, ATTR_TYPE = 13, ATTR_OTHER = 0 } AttrKind; /* AttributeProto.Type */
 typedef struct Attr {
     const char *name;
     AttrKind kind;
@@ -63,6 +65,10 @@ typedef struct Attr {
     const char *const *strings;
     Tensor *tensor;
     Graph *graph;
+    int n_graphs; /* graphs[0] is `graph`, whichever of ATTR_GRAPH and ATTR_GRAPHS it is */
+    Graph **graphs;
+    Tensor **tensors; /* ATTR_TENSORS: n of them */
+    Value *type;      /* ATTR_TYPE: the declared_... of a value that stands for the type */
     bool used; /* an operator asked for it: unknown attributes are reported */
 } Attr;
 

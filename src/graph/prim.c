@@ -87,10 +87,10 @@ static Scalar float_binary(Prim op, DType t, double x, double y)
         r = wide ? pow(x, y) : (double)powf(a, b);
         break;
     case P_min:
-        r = x != x ? x : y != y ? y : x < y ? x : y;
+        r = x != x ? x : y != y ? y : y < x ? y : x; /* a tie is x */
         break;
     case P_max:
-        r = x != x ? x : y != y ? y : x > y ? x : y;
+        r = x != x ? x : y != y ? y : y > x ? y : x;
         break;
     default:
         break;
