@@ -25,6 +25,7 @@ typedef struct Importer {
     Map functions;   /* function_key -> FunctionProto */
     Map files;       /* external file name -> Bytes */
     Tensor **tensor; /* by TensorProto.body: read once, however often a function is inlined */
+    int64_t n_nodes;
     int64_t inlined; /* items made; a function called from everywhere must not blow up the model */
 } Importer;
 
@@ -84,6 +85,5 @@ Tensor *import_tensor(Importer *im, const TensorProto *p, const Where *where);
 Tensor *import_sparse(Importer *im, const Onnx__SparseTensorProto *p, const Where *where);
 
 /* import_file.c */
-typedef enum { FILE_MODEL, FILE_EXTERNAL } FileKind;
 bool map_external(Importer *im, const char *location, Bytes *file, const Where *where);
 #endif

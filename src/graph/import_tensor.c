@@ -235,10 +235,14 @@ static bool internal_data(Importer *im, Tensor *t, Bytes body, const Where *w)
         BAD(im, ST_MODEL, w, "elements of type %s can't be in %s", dtype_text(t->type), field_name[used]);
         return false;
     }
+    if (!used && want) {
+        BAD(im, ST_MODEL, w, "a %s tensor of %lld elements has no data", dtype_text(t->type), (long long)t->count);
+        return false;
+    }
     if (data[used].elements != want) {
         BAD(im, ST_MODEL, w, "a %s tensor of %lld elements needs %lld %s in %s, but has %lld",
             dtype_text(t->type), (long long)t->count, (long long)want, used == RAW_DATA ? "bytes" : "entries",
-            field_name[used ? used : RAW_DATA], (long long)data[used].elements);
+            field_name[used], (long long)data[used].elements);
         return false;
     }
     if (used == RAW_DATA) {
