@@ -1,11 +1,14 @@
 /* outcheck: compares the outputs that a run left in a folder with the expected ones.
  *
- *     outcheck [--rel R] [--steps N] [--first N] EXPECTED GOT    for each EXPECTED/output_K.{pb,sample}: GOT/output_K.pb
- *     outcheck --sample N OUTPUT.pb OUT.sample                   makes a sample of a big output
+ *     outcheck [OPTION VALUE]... EXPECTED GOT      for each EXPECTED/output_K.{pb,sample}: GOT/output_K.pb
+ *     outcheck --sample N OUTPUT.pb OUT.sample     makes a sample of a big output
  *
- * Type and shape must be equal. Floats: the largest |got - expected| over the largest |expected| of that output is
- * at most R (default 1e-4), NaN and infinities in the same places. Integers may differ by at most `--steps` (0),
- * strings not at all. --first N judges only the first N elements: for outputs whose tail is ties in any order.
+ * Type and shape must be equal, NaN and infinities in the same places. How close floats must be is said by one of
+ *     --rel R              the largest |got - expected| is at most R * the largest |expected| of the output (R = 1e-4)
+ *     --rtol R --atol A    each |got - expected| <= A + R * |expected|
+ *     --bits 1             equal, the sign of zero included
+ * Integers may differ by at most `--steps N` (0), strings not at all. --first N judges only the first N elements: for
+ * outputs whose tail is ties in any order.
  * Status: 0 equal, 1 different or unreadable, 2 wrong use.
  *
  * A sample is text: type, dims, the largest |value| of the whole output, and N elements, one from each of N equal
@@ -20,14 +23,15 @@
 #include <unistd.h>
 
 typedef struct {
-    double rel;
+    double rel, rtol, atol; /* rel < 0: rtol and atol count */
+    bool bits;
     int64_t steps;
     uint64_t first;
 } Rule;
 
 /* What is expected: some elements of an output (all of them, or a sample) and the largest |value| of the whole. */
 typedef struct {
-    Values v;        /* shape; values when not sampled */
+    Values v; /* shape; values when not sampled */
     uint64_t n;
     uint64_t *index; /* NULL: element i is i */
     double max;
@@ -79,7 +83,8 @@ static Expected read_sample(const char *path)
 {
     Expected e = {0};
     FILE *f = fopen(path, "r");
-    if (!f || fscanf(f, "type %d dims %d", &e.v.dtype, &e.v.rank) != 2 || e.v.rank < 0 || e.v.rank > TENSOR_RANK)
+    if (!f || fscanf(f, "type %d dims %d", &e.v.dtype, &e.v.rank) != 2 || e.v.rank < 0 ||
+        e.v.rank > TENSOR_RANK)
         die("%s: not a sample", path);
     for (int i = 0; i < e.v.rank; i++)
         if (fscanf(f, "%" SCNd64, &e.v.dim[i]) != 1)
@@ -91,8 +96,9 @@ static Expected read_sample(const char *path)
     e.v.floats = xmalloc(e.n * sizeof(double));
     e.v.integers = xmalloc(e.n * sizeof(int64_t));
     for (uint64_t i = 0; i < e.n; i++) {
-        int got = e.v.class == OF_FLOATS ? fscanf(f, "%" SCNu64 "%lf", &e.index[i], &e.v.floats[i])
-                                         : fscanf(f, "%" SCNu64 "%" SCNd64, &e.index[i], &e.v.integers[i]);
+        int got = e.v.class == OF_FLOATS
+            ? fscanf(f, "%" SCNu64 "%lf", &e.index[i], &e.v.floats[i])
+            : fscanf(f, "%" SCNu64 "%" SCNd64, &e.index[i], &e.v.integers[i]);
         if (got != 2 || e.index[i] >= e.v.count)
             die("%s: element %" PRIu64 " is not right", path, i);
     }
@@ -148,13 +154,26 @@ static double distance(double e, double g)
     return fabs(e - g);
 }
 
+static double allowed(const Rule *r, const Expected *e, uint64_t i)
+{
+    if (r->bits)
+        return 0;
+    return r->rel >= 0 ? r->rel * e->max : r->atol + r->rtol * fabs(e->v.floats[i]);
+}
+
+static double float_excess(const Rule *r, const Expected *e, uint64_t i, double got)
+{
+    double d = distance(e->v.floats[i], got);
+    if (r->bits && !isnan(got) && !signbit(e->v.floats[i]) != !signbit(got))
+        return INFINITY;
+    return d == 0 ? 0 : allowed(r, e, i) > 0 ? d / allowed(r, e, i) : INFINITY;
+}
+
 /* The distance of element i by its kind, as a fraction of what the rule allows (over 1: different). */
 static double excess(const Rule *r, const Expected *e, uint64_t i, const Values *g, uint64_t at)
 {
-    if (e->v.class == OF_FLOATS) {
-        double d = distance(e->v.floats[i], g->floats[at]), allowed = r->rel * e->max;
-        return d == 0 ? 0 : allowed > 0 ? d / allowed : INFINITY;
-    }
+    if (e->v.class == OF_FLOATS)
+        return float_excess(r, e, i, g->floats[at]);
     if (e->v.class == OF_INTEGERS) {
         uint64_t a = (uint64_t)e->v.integers[i], b = (uint64_t)g->integers[at];
         uint64_t d = (int64_t)a > (int64_t)b ? a - b : b - a;
@@ -164,16 +183,18 @@ static double excess(const Rule *r, const Expected *e, uint64_t i, const Values 
     return span_size(a) == span_size(b) && !memcmp(a.p, b.p, span_size(a)) ? 0 : INFINITY;
 }
 
-static void print_difference(const char *what, const Rule *r, const Expected *e, uint64_t i, const Values *g, uint64_t at)
+static void print_difference(const char *what, const Rule *r, const Expected *e, uint64_t i,
+    const Values *g, uint64_t at)
 {
+    printf("%s: element %" PRIu64 ": ", what, at);
     if (e->v.class == OF_FLOATS)
-        printf("%s: element %" PRIu64 ": %.9g instead of %.9g; %.3g of the largest output, %.3g allowed\n", what, at,
-            g->floats[at], e->v.floats[i], distance(e->v.floats[i], g->floats[at]) / e->max, r->rel);
+        printf("%.9g instead of %.9g; %.3g apart, %.3g allowed; the largest output is %.3g\n",
+            g->floats[at], e->v.floats[i], distance(e->v.floats[i], g->floats[at]),
+            allowed(r, e, i), e->max);
     else if (e->v.class == OF_INTEGERS)
-        printf("%s: element %" PRIu64 ": %" PRId64 " instead of %" PRId64 "\n", what, at, g->integers[at],
-            e->v.integers[i]);
+        printf("%" PRId64 " instead of %" PRId64 "\n", g->integers[at], e->v.integers[i]);
     else
-        printf("%s: element %" PRIu64 ": another string\n", what, at);
+        printf("another string\n");
 }
 
 static bool judge(const char *what, const Rule *r, const Expected *e, const Values *g)
@@ -217,26 +238,39 @@ static int check_folders(const Rule *r, const char *expected, const char *folder
     return !ok;
 }
 
+/* One option and its value; false where there is no such option. */
+static bool option(Rule *r, const char *name, const char *value)
+{
+    if (!strcmp(name, "--rel"))
+        r->rel = strtod(value, NULL);
+    else if (!strcmp(name, "--rtol"))
+        r->rel = -1, r->rtol = strtod(value, NULL);
+    else if (!strcmp(name, "--atol"))
+        r->rel = -1, r->atol = strtod(value, NULL);
+    else if (!strcmp(name, "--bits"))
+        r->bits = !strcmp(value, "1");
+    else if (!strcmp(name, "--steps"))
+        r->steps = strtoll(value, NULL, 10);
+    else if (!strcmp(name, "--first"))
+        r->first = strtoull(value, NULL, 10);
+    else
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     Rule r = {.rel = 1e-4, .first = UINT64_MAX};
     if (argc == 5 && !strcmp(argv[1], "--sample") && strtoull(argv[2], NULL, 10))
         return write_sample(strtoull(argv[2], NULL, 10), argv[3], argv[4]);
     int i = 1;
-    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-        if (!strcmp(argv[i], "--rel"))
-            r.rel = strtod(argv[i + 1], NULL);
-        else if (!strcmp(argv[i], "--steps"))
-            r.steps = strtoll(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--first"))
-            r.first = strtoull(argv[i + 1], NULL, 10);
-        else
-            break;
-    }
-    if (i + 2 != argc) {
-        fputs("usage: outcheck [--rel R] [--steps N] [--first N] EXPECTED GOT | "
-              "outcheck --sample N OUTPUT.pb OUT.sample\n", stderr);
-        return 2;
-    }
-    return check_folders(&r, argv[i], argv[i + 1]);
+    while (i + 2 < argc && option(&r, argv[i], argv[i + 1]))
+        i += 2;
+    if (i + 2 == argc && argv[i][0] != '-')
+        return check_folders(&r, argv[i], argv[i + 1]);
+    fputs(
+        "usage: outcheck [--rel R | --rtol R --atol A | --bits 1] [--steps N] [--first N] EXPECTED GOT\n"
+        "       outcheck --sample N OUTPUT.pb OUT.sample\n",
+        stderr);
+    return 2;
 }

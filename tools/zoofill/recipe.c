@@ -14,16 +14,12 @@ size_t element_size(int dtype)
     switch (dtype) {
     case T_UINT8:
     case T_INT8:
-    case T_BOOL:
-        return 1;
+    case T_BOOL: return 1;
     case T_FLOAT:
-    case T_INT32:
-        return 4;
+    case T_INT32: return 4;
     case T_INT64:
-    case T_DOUBLE:
-        return 8;
-    default:
-        return 0;
+    case T_DOUBLE: return 8;
+    default: return 0;
     }
 }
 
@@ -65,7 +61,8 @@ static void unpack(Recipe *r, const char *text)
     uLongf n = r->bytes;
     r->stored = xmalloc(r->bytes);
     if (uncompress(r->stored, &n, packed, base64(text, packed)) != Z_OK || n != r->bytes)
-        die("%s: its stored bytes do not unpack to %llu bytes", r->name, (unsigned long long)r->bytes);
+        die("%s: its stored bytes do not unpack to %llu bytes", r->name,
+            (unsigned long long)r->bytes);
     free(packed);
 }
 
@@ -115,16 +112,12 @@ void recipe_free(Recipe *r)
 static double element(const Recipe *r, uint64_t i)
 {
     switch (r->kind) {
-    case FILL_UNIFORM:
-        return r->a + (r->b - r->a) * unit(r->seed, i);
-    case FILL_NORMAL:
-        return r->a + r->b * sqrt(12.0) * (unit(r->seed, i) - 0.5);
-    case FILL_INT:
-        return r->a + floor((r->b - r->a) * unit(r->seed, i));
+    case FILL_UNIFORM: return r->a + (r->b - r->a) * unit(r->seed, i);
+    case FILL_NORMAL: return r->a + r->b * sqrt(12.0) * (unit(r->seed, i) - 0.5);
+    case FILL_INT: return r->a + floor((r->b - r->a) * unit(r->seed, i));
     case FILL_GRID: /* the last axis holds (row, column) */
         return (double)(i & 1 ? i / 2 % (uint64_t)r->dim[1] : i / 2 / (uint64_t)r->dim[1]);
-    default:
-        return r->a;
+    default: return r->a;
     }
 }
 
@@ -132,27 +125,13 @@ static double element(const Recipe *r, uint64_t i)
 static void store(int dtype, void *out, uint64_t k, double v)
 {
     switch (dtype) {
-    case T_FLOAT:
-        ((float *)out)[k] = (float)v;
-        break;
-    case T_DOUBLE:
-        ((double *)out)[k] = v;
-        break;
-    case T_INT64:
-        ((int64_t *)out)[k] = (int64_t)v;
-        break;
-    case T_INT32:
-        ((int32_t *)out)[k] = (int32_t)v;
-        break;
-    case T_INT8:
-        ((int8_t *)out)[k] = (int8_t)v;
-        break;
-    case T_UINT8:
-        ((uint8_t *)out)[k] = (uint8_t)v;
-        break;
-    case T_BOOL:
-        ((uint8_t *)out)[k] = v != 0;
-        break;
+    case T_FLOAT: ((float *)out)[k] = (float)v; break;
+    case T_DOUBLE: ((double *)out)[k] = v; break;
+    case T_INT64: ((int64_t *)out)[k] = (int64_t)v; break;
+    case T_INT32: ((int32_t *)out)[k] = (int32_t)v; break;
+    case T_INT8: ((int8_t *)out)[k] = (int8_t)v; break;
+    case T_UINT8: ((uint8_t *)out)[k] = (uint8_t)v; break;
+    case T_BOOL: ((uint8_t *)out)[k] = v != 0; break;
     }
 }
 

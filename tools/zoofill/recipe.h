@@ -17,13 +17,13 @@ typedef enum { FILL_UNIFORM, FILL_NORMAL, FILL_INT, FILL_CONST, FILL_GRID, FILL_
 typedef struct {
     const char *name; /* of the tensor, for messages */
     FillKind kind;
-    double a, b;      /* the recipe's numbers */
-    uint64_t seed;    /* crc32 of the tensor's name in the upper half */
-    int dtype;        /* of ONNX */
+    double a, b;   /* the recipe's numbers */
+    uint64_t seed; /* crc32 of the tensor's name in the upper half */
+    int dtype;     /* of ONNX */
     int rank;
     int64_t dim[RECIPE_RANK];
     uint64_t count, bytes;
-    uint8_t *stored;  /* FILL_STORED: the unpacked bytes */
+    uint8_t *stored; /* FILL_STORED: the unpacked bytes */
 } Recipe;
 
 /* From its JSON form. */

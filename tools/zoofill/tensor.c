@@ -31,9 +31,7 @@ void values_shape(Values *v, const char *where)
     case F32:
     case F16:
     case F64:
-    case BF16:
-        v->class = OF_FLOATS;
-        break;
+    case BF16: v->class = OF_FLOATS; break;
     case U8:
     case I8:
     case U16:
@@ -42,14 +40,9 @@ void values_shape(Values *v, const char *where)
     case I64:
     case BOOL:
     case U32:
-    case U64:
-        v->class = OF_INTEGERS;
-        break;
-    case STR:
-        v->class = OF_STRINGS;
-        break;
-    default:
-        die("%s: outputs of type %d can't be compared", where, v->dtype);
+    case U64: v->class = OF_INTEGERS; break;
+    case STR: v->class = OF_STRINGS; break;
+    default: die("%s: outputs of type %d can't be compared", where, v->dtype);
     }
 }
 
@@ -58,19 +51,15 @@ static size_t width(int dtype)
     switch (dtype) {
     case U8:
     case I8:
-    case BOOL:
-        return 1;
+    case BOOL: return 1;
     case U16:
     case I16:
     case F16:
-    case BF16:
-        return 2;
+    case BF16: return 2;
     case F32:
     case I32:
-    case U32:
-        return 4;
-    default:
-        return 8;
+    case U32: return 4;
+    default: return 8;
     }
 }
 
@@ -83,29 +72,14 @@ static void set_bits(Values *v, uint64_t k, uint64_t bits)
     memcpy(&f, &low, sizeof f);
     memcpy(&d, &bits, sizeof d);
     switch (v->dtype) {
-    case F32:
-        v->floats[k] = f;
-        break;
-    case F64:
-        v->floats[k] = d;
-        break;
-    case F16:
-        v->floats[k] = half((uint16_t)bits);
-        break;
-    case BF16:
-        v->floats[k] = bfloat((uint16_t)bits);
-        break;
-    case I8:
-        v->integers[k] = (int8_t)bits;
-        break;
-    case I16:
-        v->integers[k] = (int16_t)bits;
-        break;
-    case I32:
-        v->integers[k] = (int32_t)bits;
-        break;
-    default:
-        v->integers[k] = (int64_t)bits;
+    case F32: v->floats[k] = f; break;
+    case F64: v->floats[k] = d; break;
+    case F16: v->floats[k] = half((uint16_t)bits); break;
+    case BF16: v->floats[k] = bfloat((uint16_t)bits); break;
+    case I8: v->integers[k] = (int8_t)bits; break;
+    case I16: v->integers[k] = (int16_t)bits; break;
+    case I32: v->integers[k] = (int32_t)bits; break;
+    default: v->integers[k] = (int64_t)bits;
     }
 }
 
@@ -175,13 +149,14 @@ Values values_read(Span t, const char *where)
         } else if (f.number == TENSOR_STRINGS && v.class == OF_STRINGS && seen < v.count) {
             v.strings[seen++] = f.bytes;
         } else if (v.class != OF_STRINGS &&
-                   (f.number == TENSOR_FLOATS || f.number == TENSOR_INT32S || f.number == TENSOR_INT64S ||
-                       f.number == TENSOR_DOUBLES || f.number == TENSOR_UINT64S)) {
+            (f.number == TENSOR_FLOATS || f.number == TENSOR_INT32S || f.number == TENSOR_INT64S ||
+                f.number == TENSOR_DOUBLES || f.number == TENSOR_UINT64S)) {
             seen = set_typed(&v, seen, &f);
         }
     }
     if (seen != v.count)
-        die("%s: %llu of %llu elements are there", where, (unsigned long long)seen, (unsigned long long)v.count);
+        die("%s: %llu of %llu elements are there", where, (unsigned long long)seen,
+            (unsigned long long)v.count);
     return v;
 }
 

@@ -73,19 +73,14 @@ bool wire_next(Span *message, Field *f)
     f->number = (int)(tag >> 3);
     f->type = (int)(tag & 7);
     switch (f->type) {
-    case WIRE_VARINT:
-        f->value = wire_varint(message);
-        break;
+    case WIRE_VARINT: f->value = wire_varint(message); break;
     case WIRE_FIXED64:
     case WIRE_FIXED32:
         f->bytes = take(message, f->type == WIRE_FIXED64 ? 8 : 4);
         memcpy(&f->value, f->bytes.p, span_size(f->bytes));
         break;
-    case WIRE_BYTES:
-        f->bytes = take(message, wire_varint(message));
-        break;
-    default:
-        die("malformed protobuf: wire type %d", f->type);
+    case WIRE_BYTES: f->bytes = take(message, wire_varint(message)); break;
+    default: die("malformed protobuf: wire type %d", f->type);
     }
     f->whole.end = message->p;
     return true;

@@ -141,8 +141,13 @@ static void fill_model(const char *from, const char *to)
 
 static int dtype_number(const char *name)
 {
-    static const char *const names[] = {[1] = "float32", [2] = "uint8", [3] = "int8", [6] = "int32",
-        [7] = "int64", [9] = "bool", [11] = "float64"};
+    static const char *const names[] = {[1] = "float32",
+        [2] = "uint8",
+        [3] = "int8",
+        [6] = "int32",
+        [7] = "int64",
+        [9] = "bool",
+        [11] = "float64"};
     for (int i = 0; name && i < (int)(sizeof names / sizeof *names); i++)
         if (names[i] && !strcmp(name, names[i]))
             return i;
@@ -210,6 +215,8 @@ int main(int argc, char **argv)
     else if (argc == 3 && argv[1][0] != '-')
         fill_model(argv[1], argv[2]);
     else
-        return fputs("usage: zoofill MODEL.onnx OUT.onnx | zoofill --inputs MODEL.onnx DIR\n", stderr), 2;
+        return fputs("usage: zoofill MODEL.onnx OUT.onnx | zoofill --inputs MODEL.onnx DIR\n",
+                   stderr),
+               2;
     return 0;
 }
