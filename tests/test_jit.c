@@ -1,4 +1,5 @@
-/* Code made in memory: it runs, it is never writable and executable at once, and every failure is clean. */
+/* Code made in memory: it runs, it is never writable and executable at once, and every failure is
+ * clean. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +20,11 @@ typedef JitCode *Compiler(Ctx *cx, const char *text, const JitSym *syms, int n_s
 typedef int IntFn(int);
 
 /* Compiles in a Ctx of its own; NULL when that failed (the problem is then in cx). */
-static JitCode *compile_with(Compiler *compiler, Ctx *cx, const char *text, const JitSym *syms, int n_syms)
+static JitCode *compile_with(Compiler *compiler, Ctx *cx, const char *text, const JitSym *syms,
+    int n_syms)
 {
     JitCode *volatile code = NULL;
-    TRY (cx) {
+    TRY(cx) {
         code = compiler(cx, text, syms, n_syms);
     }
     CATCH {
@@ -48,17 +50,15 @@ static void compiled_code_runs(void **state)
     (void)state;
     Ctx cx;
     ctx_init(&cx, alloc_default());
-    JitCode *code = compile(&cx, "static const int t[3] = {1, 2, 3}; int f(int x) { return x * 2 + t[x % 3]; }");
+    JitCode *code = compile(&cx,
+        "static const int t[3] = {1, 2, 3}; int f(int x) { return x * 2 + t[x % 3]; }");
     assert_non_null(code);
     assert_int_equal(call(code, "f", 20), 43);
     assert_null(jit_symbol(code, "absent"));
     ctx_free(&cx);
 }
 
-static int triple(int x)
-{
-    return 3 * x;
-}
+static int triple(int x) { return 3 * x; }
 
 static void given_symbols_resolve(void **state)
 {
@@ -68,8 +68,8 @@ static void given_symbols_resolve(void **state)
     for (int i = 0; i < NELEM(compilers); i++) {
         Ctx cx;
         ctx_init(&cx, alloc_default());
-        JitCode *code = compile_with(compilers[i], &cx, "int triple(int); int f(int x) { return triple(x) + 1; }",
-            syms, 1);
+        JitCode *code = compile_with(compilers[i], &cx,
+            "int triple(int); int f(int x) { return triple(x) + 1; }", syms, 1);
         assert_non_null(code);
         assert_int_equal(call(code, "f", 5), 16);
         ctx_free(&cx);
@@ -93,7 +93,8 @@ static void bodies_given_as_bytes_run(void **state)
     (void)state;
     Ctx cx;
     ctx_init(&cx, alloc_default());
-    JitCode *code = compile(&cx, "extern int body(int); __asm__(\".globl body\\n.balign 64\\nbody:\\n"
+    JitCode *code = compile(&cx,
+        "extern int body(int); __asm__(\".globl body\\n.balign 64\\nbody:\\n"
         ".quad 0x9090c307c083f889\\n\"); int f(int x) { return body(x) * 2; }");
     assert_non_null(code);
     assert_int_equal(call(code, "f", 1), 16);
@@ -106,7 +107,8 @@ static void structs_and_wide_conversions_need_no_symbols(void **state)
     (void)state;
     Ctx cx;
     ctx_init(&cx, alloc_default());
-    JitCode *code = compile(&cx, "typedef struct { long a[40]; } S; static S g(S s) { S t = {{0}}; t = s; return t; }\n"
+    JitCode *code = compile(&cx,
+        "typedef struct { long a[40]; } S; static S g(S s) { S t = {{0}}; t = s; return t; }\n"
         "int f(int x) { S s = {{1}}; s.a[3] = x; unsigned long long u = (unsigned long long)((double)x * 3.0);\n"
         "return (int)(g(s).a[3] + (long)u + (long)(float)u); }");
     assert_non_null(code);
@@ -134,7 +136,8 @@ static void an_error_leaves_the_next_compile_untouched(void **state)
         Ctx cx;
         ctx_init(&cx, alloc_default());
         assert_null(compile(&cx, "#define f g\nstruct S { int a; }; int f(int x) { if (x) { {{ "));
-        assert_non_null(compile(&cx, "struct S { float b; }; int f(int x) { struct S s = {x}; return (int)s.b; }"));
+        assert_non_null(compile(&cx,
+            "struct S { float b; }; int f(int x) { struct S s = {x}; return (int)s.b; }"));
         ctx_free(&cx);
     }
 }
@@ -155,7 +158,8 @@ static void a_pool_too_small_is_enlarged(void **state)
     Ctx cx;
     ctx_init(&cx, alloc_default());
     /* 16 MB of data out of 60 bytes of text: no pool sized from the text holds it. */
-    JitCode *code = compile(&cx, "static const char t[16 << 20] = {5}; int f(int x) { return t[x]; }");
+    JitCode *code =
+        compile(&cx, "static const char t[16 << 20] = {5}; int f(int x) { return t[x]; }");
     assert_non_null(code);
     assert_int_equal(call(code, "f", 0), 5);
     ctx_free(&cx);
@@ -182,8 +186,8 @@ static void running_out_of_memory_anywhere_is_clean(void **state)
     }
 }
 
-/* The lines of /proc/self/maps whose permissions have both; and those that are executable and not of a file
- * or the kernel's. */
+/* The lines of /proc/self/maps whose permissions have both; and those that are executable and not
+ * of a file or the kernel's. */
 static void count_pages(int *writable_executable, int *made)
 {
     char line[512], perm[8];
@@ -243,7 +247,8 @@ static void *compile_many(void *arg)
     int id = *(int *)arg;
     for (int i = 0; i < 50; i++) {
         char text[200];
-        snprintf(text, sizeof text, "static int g(int x) { return x + %d; } int f(int x) { return g(x) * %d; }", i, id);
+        snprintf(text, sizeof text,
+            "static int g(int x) { return x + %d; } int f(int x) { return g(x) * %d; }", i, id);
         Ctx cx;
         ctx_init(&cx, alloc_default());
         JitCode *code = compile(&cx, text);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# fetch.sh URL SHA256: prints the path of the file in the cache (${XDG_CACHE_HOME:-~/.cache}/sinter), downloading it
-# if it is not there. Three tries; a file with another sum is never used. Exit 1 when it can't be had.
+# fetch.sh URL SHA256: prints the path of the file in the cache
+# (${XDG_CACHE_HOME:-~/.cache}/sinter), downloading it if it is not there. Three tries; a file with
+# another sum is never used. Exit 1 when it can't be had.
 set -u
 url=$1 sum=$2
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sinter

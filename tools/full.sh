@@ -1,6 +1,6 @@
 #!/bin/sh
-# full.sh: what takes long or downloads. Runs the stages tools/full.d/*.sh in order; each is a program of its own
-# that ends with `N passed, M failed`, and gets
+# full.sh: what takes long or downloads. Runs the stages tools/full.d/*.sh in order; each is a
+# program of its own that ends with `N passed, M failed`, and gets
 #     SINTER_ROOT   this tree          SINTER_OUT    a folder for what it makes (build-full/<stage>)
 #     SINTER_BUILD  a release build (with the command `sinter`)
 # Stages download through tools/fetch.sh only. Ends with the total; exit 0 only when nothing failed.
@@ -30,8 +30,11 @@ wanted() {
 }
 
 sh tools/setup.sh full || fail "packages are missing"
-cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DSINTER_SANITIZE= -DSINTER_TESTS=ON >build-full/build.log 2>&1 &&
-    cmake --build build -j "$(nproc)" >>build-full/build.log 2>&1 || fail "build failed: see build-full/build.log"
+build() {
+    cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DSINTER_SANITIZE= -DSINTER_TESTS=ON &&
+        cmake --build build -j "$(nproc)"
+}
+build >build-full/build.log 2>&1 || fail "build failed: see build-full/build.log"
 
 : >build-full/totals
 for stage in tools/full.d/*.sh; do

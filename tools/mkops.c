@@ -2,9 +2,10 @@
  *
  *     mkops OUT.c FILE.c...
  *
- * A row is `OP("Type", "domain", since, function)` at the start of a line; it may span lines. The table is
- * sorted by type, domain and version, so that op_find can search it and builds are reproducible. Whatever
- * does not parse is an error, never skipped: an operator must not vanish because of a typing slip.
+ * A row is `OP("Type", "domain", since, function)` at the start of a line; it may span lines. The
+ * table is sorted by type, domain and version, so that op_find can search it and builds are
+ * reproducible. Whatever does not parse is an error, never skipped: an operator must not vanish
+ * because of a typing slip.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -134,7 +135,8 @@ static void check_rows(void)
     for (int i = 0; i < n_rows; i++)
         for (int j = 0; j < i; j++) {
             if (!compare(&rows[i], &rows[j]))
-                die(rows[i].file, rows[i].line, "a second row for this operator and version", rows[i].type);
+                die(rows[i].file, rows[i].line, "a second row for this operator and version",
+                    rows[i].type);
             if (!strcmp(rows[i].fn, rows[j].fn))
                 die(rows[i].file, rows[i].line, "a second row with this function", rows[i].fn);
         }
@@ -142,12 +144,14 @@ static void check_rows(void)
 
 static void print_table(FILE *f)
 {
-    fprintf(f, "/* Made by tools/mkops from src/graph/ops: do not edit. */\n#include \"graph/op.h\"\n\n");
+    fprintf(f,
+        "/* Made by tools/mkops from src/graph/ops: do not edit. */\n#include \"graph/op.h\"\n\n");
     for (int i = 0; i < n_rows; i++)
         fprintf(f, "extern const OpDef op_def_%s;\n", rows[i].fn);
     fprintf(f, "const OpDef *const op_table[] = {\n");
     for (int i = 0; i < n_rows; i++)
-        fprintf(f, "    &op_def_%s, /* %s %s %d */\n", rows[i].fn, rows[i].type, rows[i].domain, rows[i].since);
+        fprintf(f, "    &op_def_%s, /* %s %s %d */\n", rows[i].fn, rows[i].type, rows[i].domain,
+            rows[i].since);
     fprintf(f, "    0};\nconst int op_table_n = %d;\n", n_rows);
 }
 

@@ -1,11 +1,14 @@
 #!/bin/sh
-# setup.sh [full]: installs the Debian packages that build and tests need and that are missing; with `full`
-# also those of tools/full.sh. Without root and sudo it prints the command to run and exits 1.
+# setup.sh [full]: installs the Debian packages that build and tests need and that are missing; with
+# `full` also those of tools/full.sh. Without root and sudo it prints the command to run and exits
+# 1.
 set -eu
 
 packages="gcc g++ make cmake pkg-config binutils libc6-dev git
-    libprotobuf-c-dev protobuf-c-compiler libtcc-dev libzip-dev libjansson-dev libcmocka-dev clang-format-14"
-[ "${1-}" = full ] && packages="$packages clang curl ca-certificates python3 python3-venv python3-pip util-linux"
+    libprotobuf-c-dev protobuf-c-compiler libtcc-dev libzip-dev zlib1g-dev libjansson-dev
+    libcmocka-dev xz-utils clang-format-14"
+[ "${1-}" = full ] &&
+    packages="$packages clang curl ca-certificates python3 python3-venv python3-pip util-linux"
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

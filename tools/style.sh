@@ -1,6 +1,7 @@
 #!/bin/sh
-# style.sh [BUILD] | --fix: the style gate. Each check prints what breaks it; the last line is `N passed, M failed`.
-# BUILD (default build) is where the libraries lie whose symbols are counted. --fix reformats the .c files.
+# style.sh [BUILD] | --fix [FILE]: the style gate. Each check prints what breaks it; the last line
+# is `N passed, M failed`. BUILD (default build) is where the libraries lie whose symbols are
+# counted. --fix reformats.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 LC_ALL=C.UTF-8
@@ -8,7 +9,8 @@ export LC_ALL
 
 # Tracked and new files; without git (an unpacked archive) all but build folders.
 list_files() {
-    git ls-files -co --exclude-standard 2>/dev/null || find . -name 'build*' -prune -o -type f -print | sed 's|^\./||'
+    git ls-files -co --exclude-standard 2>/dev/null ||
+        find . -name 'build*' -prune -o -type f -print | sed 's|^\./||'
 }
 files=$(list_files | sort -u | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 matching() {
@@ -16,17 +18,34 @@ matching() {
 }
 code=$(matching '\.(c|h|cpp)$')
 c_files=$(matching '\.c$')
-text=$(matching '\.(c|h|cpp|def|rules|cmake|in|sh|awk|proto|json|md|txt)$|^CMakeLists.txt$' | grep -v -E '^models/')
+text=$(matching '\.(c|h|cpp|def|rules|cmake|in|sh|awk|proto|json|md|txt)$' | grep -v '^models/')
 
 if [ "${1-}" = --fix ]; then
-    # shellcheck disable=SC2086 # lists of names without spaces, here and below
-    clang-format-14 -i $c_files
+    for f in ${2:-$code}; do
+        # "/* ---- title ---- */" as wide as a line may be
+        awk '/^\/\* ---- .* -+ \*\/$/ {
+                sub(/ -+ \*\/$/, " ")
+                while (length($0) < 97)
+                    $0 = $0 "-"
+                $0 = $0 " */"
+            } { print }' "$f" >"$f.fixed" && { cmp -s "$f" "$f.fixed" || cat "$f.fixed" >"$f"; }
+        rm -f "$f.fixed"
+        case $f in
+        *.c) clang-format-14 -i "$f" ;;
+        *) # only comments that are too wide
+            lines=$(grep -nE '^.{101,}$' "$f" | grep -E '^[0-9]+:( \* ?[^ ]|/\*|//)' |
+                sed 's/^\([0-9]*\):.*/--lines=\1:\1/')
+            [ -z "$lines" ] || clang-format-14 -i $lines "$f"
+            ;;
+        esac
+    done
     exit
 fi
 build=${1:-build}
 
 passed=0 failed=0
 # check NAME OUTPUT: passes when the output is empty.
+# shellcheck disable=SC2086 # lists of names without spaces, throughout
 check() {
     if [ -z "$2" ]; then
         passed=$((passed + 1))
@@ -71,7 +90,10 @@ long_files() {
 function_lengths() {
     for f in $c_files; do
         awk '
-            /^[A-Za-z_].*[)({,]$/ && !/^(typedef|struct|enum|union)/ && !/;$/ { if (!head) head = NR }
+            /^[A-Za-z_].*[)({,]$/ && !/^(typedef|struct|enum|union)/ && !/;$/ {
+                if (!head)
+                    head = NR
+            }
             /;$/ && !body { head = 0 }
             /^\{$/ { if (head) body = 1 }
             /^\}$/ { if (body) print FILENAME ":" head, NR - head + 1; head = body = 0 }
@@ -83,7 +105,11 @@ function_lengths() {
 long_functions() {
     function_lengths | awk '$2 > 80 { print $1 ": " $2 " lines, at most 80" }'
     function_lengths | grep '^src/' | sort -k2n | awk '{ n[NR] = $2 }
-        END { if (NR && n[int((NR + 1) / 2)] > 12) print "the median function has " n[int((NR + 1) / 2)] " lines, at most 12" }'
+        END {
+            median = n[int((NR + 1) / 2)]
+            if (median > 12)
+                print "the median function has " median " lines, at most 12"
+        }'
 }
 
 long_lines() {
@@ -106,10 +132,12 @@ formatting() {
 }
 
 generated_files() {
-    matching '(^|/)(build[^/]*/|[^/]*\.pb-c\.[ch]$|op_table\.c$|compile_commands\.json$)|\.(o|a|so|d)$'
+    matching '(^|/)(build[^/]*/|[^/]*\.pb-c\.[ch]$|op_table\.c$|compile_commands\.json$)' 
+    matching '\.(o|a|so|d)$'
 }
 
-# Names of machines, of other trees, of people's folders. The brackets keep this line from finding itself.
+# Names of machines, of other trees, of people's folders. The brackets keep this line from finding
+# itself.
 foreign_paths() {
     grep -nE '[.][.]/shared|/work/(main|[.])|/home/[a-z]|/root/' $text | grep -v '^tools/style.sh:'
 }
@@ -124,17 +152,22 @@ exported_names() {
     for lib in libsinter.so libsinter.a; do
         [ -f "$build/$lib" ] || { echo "$build/$lib is not built"; continue; }
         case $lib in *.so) options=-D ;; *) options=-g ;; esac
-        nm $options --defined-only "$build/$lib" | awk -v lib=$lib 'NF == 3 && $3 !~ /^sinter_/ { print lib " exports " $3 }'
+        nm $options --defined-only "$build/$lib" |
+            awk -v lib=$lib 'NF == 3 && $3 !~ /^sinter_/ { print lib " exports " $3 }'
     done
-    grep -E '^SINTER_API ' include/sinter.h | grep -oE 'sinter_[a-z0-9_]+\(' | tr -d '(' | sort >"$build/declared"
-    nm -D --defined-only "$build/libsinter.so" 2>/dev/null | awk '{ print $3 }' | sort | diff "$build/declared" - |
+    grep -E '^SINTER_API ' include/sinter.h | grep -oE 'sinter_[a-z0-9_]+\(' | tr -d '(' | sort \
+        >"$build/declared"
+    nm -D --defined-only "$build/libsinter.so" 2>/dev/null | awk '{ print $3 }' | sort |
+        diff "$build/declared" - |
         sed -n 's/^< \(.*\)/declared, not exported: \1/p; s/^> \(.*\)/exported, not declared: \1/p'
 }
 
 # The library must not exit, print or depend on the locale: it must not even call what does.
 forbidden_calls() {
     [ -f "$build/libsinter.a" ] || { echo "$build/libsinter.a is not built"; return; }
-    nm -u "$build/libsinter.a" | awk '{ print $2 }' | grep -xE '_?exit|_Exit|abort|__assert_fail|(__)?v?printf(_chk)?|puts|putchar|perror|stdout|stderr|atof|setlocale' |
+    outputs='(__)?v?printf(_chk)?|puts|putchar|perror|stdout|stderr'
+    nm -u "$build/libsinter.a" | awk '{ print $2 }' |
+        grep -xE "_?exit|_Exit|abort|__assert_fail|$outputs|atof|setlocale" |
         sed 's/^/the library calls /'
 }
 

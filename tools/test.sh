@@ -1,6 +1,6 @@
 #!/bin/sh
-# test.sh: setup, release build in build/, all tests, style. Ends with `N passed, M failed`; the exit status is 0
-# only when M is 0. Needs apt and nothing else.
+# test.sh: setup, release build in build/, all tests, style. Ends with `N passed, M failed`; the
+# exit status is 0 only when M is 0. Needs apt and nothing else.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=build
@@ -27,5 +27,6 @@ sed '$d' $build/style.log
 # "a passed, b failed" twice -> the sum
 echo "tests: $tests"
 echo "style: $style"
-printf '%s\n%s\n' "$tests" "$style" | awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3; n++ }
+printf '%s\n%s\n' "$tests" "$style" | awk '
+    /^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3; n++ }
     END { if (n != 2) f++; printf "%d passed, %d failed\n", p, f; exit f > 0 }'

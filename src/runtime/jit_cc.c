@@ -1,7 +1,8 @@
 /* jit_cc.c: C text to code through the system's compiler, as a shared object loaded by dlopen.
  *
- * Outside functions are reached through stubs: `name: jmp *slot`, with the slots filled after loading. So the
- * object has no undefined names that a library of the process could capture, and calls stay calls in the text.
+ * Outside functions are reached through stubs: `name: jmp *slot`, with the slots filled after
+ * loading. So the object has no undefined names that a library of the process could capture, and
+ * calls stay calls in the text.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ extern char **environ;
 
 static const char slots_name[] = "sinter_jit_slots";
 
-/* ---- a folder for the three files, gone when the compile is over ------------------------------- */
+/* ---- a folder for the three files, gone when the compile is over ----------------------------- */
 
 typedef struct Folder {
     char *path, *source, *object, *messages;
@@ -52,21 +53,23 @@ static void folder_remove(Folder *f)
         rmdir(f->path);
 }
 
-/* ---- the text ---------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static void print_stubs(Buf *b, const JitSym *syms, int n)
 {
     buf_printf(b, "\nvoid *%s[%d];\n", slots_name, MAX(n, 1));
     for (int i = 0; i < n; i++)
-        buf_printf(b, "__asm__(\".pushsection .text\\n.globl %s\\n.hidden %s\\n.type %s,@function\\n"
-            "%s: jmp *%s_local+%d(%%rip)\\n.popsection\");\n", syms[i].name, syms[i].name, syms[i].name,
-            syms[i].name, slots_name, i * 8);
+        buf_printf(b,
+            "__asm__(\".pushsection .text\\n.globl %s\\n.hidden %s\\n.type %s,@function\\n"
+            "%s: jmp *%s_local+%d(%%rip)\\n.popsection\");\n",
+            syms[i].name, syms[i].name, syms[i].name, syms[i].name, slots_name, i * 8);
     /* A hidden second name: the stubs must not go through the dynamic symbol table. */
-    buf_printf(b, "__asm__(\".globl %s_local\\n.hidden %s_local\\n.set %s_local, %s\");\n", slots_name, slots_name,
-        slots_name, slots_name);
+    buf_printf(b, "__asm__(\".globl %s_local\\n.hidden %s_local\\n.set %s_local, %s\");\n",
+        slots_name, slots_name, slots_name, slots_name);
 }
 
-static void write_source(Ctx *cx, const char *path, const char *text, const JitSym *syms, int n_syms)
+static void write_source(Ctx *cx, const char *path, const char *text, const JitSym *syms,
+    int n_syms)
 {
     Buf b;
     buf_init(&b, cx);
@@ -81,7 +84,7 @@ static void write_source(Ctx *cx, const char *path, const char *text, const JitS
         ctx_fail(cx, ST_IO, NULL, "can't write %s: %s", path, strerror(errno));
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------ */
+/* ---- the compiler ---------------------------------------------------------------------------- */
 
 /* The head of what the compiler said; "" when it said nothing. */
 static char *read_messages(Ctx *cx, const char *path)
@@ -95,8 +98,8 @@ static char *read_messages(Ctx *cx, const char *path)
     return text;
 }
 
-/* The exit status; 0 also where the caller's program ignores SIGCHLD and the status can't be had: then loading
- * the object tells. */
+/* The exit status; 0 also where the caller's program ignores SIGCHLD and the status can't be had:
+ * then loading the object tells. */
 static int wait_for(pid_t pid)
 {
     int status;
@@ -108,15 +111,17 @@ static int wait_for(pid_t pid)
 
 static int spawn(const Folder *f, pid_t *pid)
 {
-    char *argv[] = {"cc", "-std=gnu11", "-w", "-O3", "-march=native", "-ffp-contract=off", "-fno-semantic-interposition",
-        "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", f->object, f->source, NULL};
+    char *argv[] = {"cc", "-std=gnu11", "-w", "-O3", "-march=native", "-ffp-contract=off",
+        "-fno-semantic-interposition", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", f->object,
+        f->source, NULL};
     posix_spawn_file_actions_t files;
     int err = posix_spawn_file_actions_init(&files);
     if (err)
         return err;
     err = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (!err)
-        err = posix_spawn_file_actions_addopen(&files, 1, f->messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        err = posix_spawn_file_actions_addopen(&files, 1, f->messages, O_WRONLY | O_CREAT | O_TRUNC,
+            0600);
     if (!err)
         err = posix_spawn_file_actions_adddup2(&files, 1, 2);
     if (!err)
@@ -145,7 +150,8 @@ static void load(Ctx *cx, JitCode *code, const Folder *f, const JitSym *syms, in
     code->dl = dlopen(f->object, RTLD_NOW | RTLD_LOCAL);
     if (!code->dl) {
         const char *why = dlerror();
-        ctx_fail(cx, ST_RUNTIME, NULL, "can't load the code made by `cc`: %s", why ? why : "no reason given");
+        ctx_fail(cx, ST_RUNTIME, NULL, "can't load the code made by `cc`: %s",
+            why ? why : "no reason given");
     }
     const void **slots = dlsym(code->dl, slots_name);
     for (int i = 0; slots && i < n_syms; i++)
@@ -156,7 +162,7 @@ JitCode *jit_cc(Ctx *cx, const char *text, const JitSym *syms, int n_syms)
 {
     JitCode *code = jit_code_new(cx);
     Folder *f = NEW(cx, Folder);
-    TRY (cx) {
+    TRY(cx) {
         folder_init(cx, f);
         folder_names(cx, f);
         write_source(cx, f->source, text, syms, n_syms);

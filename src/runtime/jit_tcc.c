@@ -1,8 +1,9 @@
 /* jit_tcc.c: C text to code through libtcc.
  *
- * One compile: reserve a pool, take the lock, let libtcc compile and relocate into writable pages, note the
- * names, and map a sealed copy of those pages read+execute in their place. libtcc leaves by return or by the
- * trap of its host; both end in `Compile.outcome`, and only after the lock is released does the Ctx hear of it.
+ * One compile: reserve a pool, take the lock, let libtcc compile and relocate into writable pages,
+ * note the names, and map a sealed copy of those pages read+execute in their place. libtcc leaves
+ * by return or by the trap of its host; both end in `Compile.outcome`, and only after the lock is
+ * released does the Ctx hear of it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,27 +34,15 @@ typedef struct Compile {
     char message[1024];
 } Compile;
 
-/* ---- what the compiler itself calls ------------------------------------------------------------ */
+/* ---- what the compiler itself calls ---------------------------------------------------------- */
 
-static uint64_t fixunssfdi(float x)
-{
-    return (uint64_t)x;
-}
+static uint64_t fixunssfdi(float x) { return (uint64_t)x; }
 
-static uint64_t fixunsdfdi(double x)
-{
-    return (uint64_t)x;
-}
+static uint64_t fixunsdfdi(double x) { return (uint64_t)x; }
 
-static float floatundisf(uint64_t x)
-{
-    return (float)x;
-}
+static float floatundisf(uint64_t x) { return (float)x; }
 
-static double floatundidf(uint64_t x)
-{
-    return (double)x;
-}
+static double floatundidf(uint64_t x) { return (double)x; }
 
 /* TinyCC calls these for struct assignment, initialisers and 64-bit unsigned conversions. */
 static const JitSym own_syms[] = {
@@ -66,7 +55,7 @@ static const JitSym own_syms[] = {
     {"__floatundidf", (const void *)floatundidf},
 };
 
-/* ---- libtcc's side, under the lock ------------------------------------------------------------- */
+/* ---- libtcc's side, under the lock ----------------------------------------------------------- */
 
 /* Keeps the errors, cut to fit; warnings say nothing that a user could act on. */
 static void on_message(void *opaque, const char *text)
@@ -124,8 +113,8 @@ static Outcome run_tcc(Compile *c)
     return relocate(c, tcc); /* the state needs no tcc_delete: all that it has is in the pool */
 }
 
-/* Replaces the writable pages by a read+execute mapping of a copy. The kernel accepts this even where making
- * a writable page executable is forbidden (PR_SET_MDWE, SELinux execmem). */
+/* Replaces the writable pages by a read+execute mapping of a copy. The kernel accepts this even
+ * where making a writable page executable is forbidden (PR_SET_MDWE, SELinux execmem). */
 static Outcome seal(Compile *c)
 {
     int fd = memfd_create("sinter", MFD_CLOEXEC);
@@ -138,8 +127,9 @@ static Outcome seal(Compile *c)
             break;
         done += (size_t)n;
     }
-    bool ok = done == c->image_size && mmap(c->image, c->image_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-                                           fd, 0) != MAP_FAILED;
+    bool ok = done == c->image_size &&
+        mmap(c->image, c->image_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
+            MAP_FAILED;
     close(fd);
     return ok ? DONE : NO_PAGES;
 }
@@ -158,17 +148,14 @@ static void compile_locked(Compile *c)
     }
 }
 
-/* ---- the Ctx's side ---------------------------------------------------------------------------- */
+/* ---- the Ctx's side -------------------------------------------------------------------------- */
 
-/* Pool bytes for a text. Measured: 2.2 MB to begin, then 2 (bodies) to 35 (many short declarations) bytes per
- * byte of text; only pages that are touched cost memory. */
-static size_t pool_size(size_t text_size)
-{
-    return ((size_t)8 << 20) + 48 * text_size;
-}
+/* Pool bytes for a text. Measured: 2.2 MB to begin, then 2 (bodies) to 35 (many short declarations)
+ * bytes per byte of text; only pages that are touched cost memory. */
+static size_t pool_size(size_t text_size) { return ((size_t)8 << 20) + 48 * text_size; }
 
-/* The line that the message names ("<string>:12: error: ...") and the one before it, because TinyCC has often
- * read one token on when it complains. */
+/* The line that the message names ("<string>:12: error: ...") and the one before it, because TinyCC
+ * has often read one token on when it complains. */
 static const char *offending_lines(Ctx *cx, const Compile *c)
 {
     const char *colon = strchr(c->message, ':'), *s = c->text;
@@ -190,11 +177,14 @@ static void raise_outcome(Ctx *cx, const Compile *c)
     Where hint = {.hint = "run with --dump DIR to see the generated text"};
     if (r == BAD_TEXT)
         ctx_fail(cx, ST_INTERNAL, &hint, "generated code does not compile: %s%s",
-            c->message[0] ? c->message : "TinyCC gave up without a message", offending_lines(cx, c));
+            c->message[0] ? c->message : "TinyCC gave up without a message",
+            offending_lines(cx, c));
     if (r == NO_PAGES)
-        ctx_fail(cx, ST_RUNTIME, NULL, "the system gives no executable memory (memfd_create, mmap)");
+        ctx_fail(cx, ST_RUNTIME, NULL,
+            "the system gives no executable memory (memfd_create, mmap)");
     if (r != DONE)
-        ctx_fail(cx, ST_MEMORY, NULL, "out of memory while compiling %zu bytes of generated code", strlen(c->text));
+        ctx_fail(cx, ST_MEMORY, NULL, "out of memory while compiling %zu bytes of generated code",
+            strlen(c->text));
 }
 
 static void hand_over(Ctx *cx, JitCode *code, Compile *c)
@@ -217,7 +207,7 @@ static bool attempt(Ctx *cx, JitCode *code, Compile *c, size_t size)
     if (!c->host.pool)
         raise_outcome(cx, c);
     compile_locked(c);
-    TRY (cx) {
+    TRY(cx) {
         if (c->outcome == DONE)
             hand_over(cx, code, c);
         else if (c->outcome != POOL_EMPTY)
@@ -241,7 +231,8 @@ JitCode *jit_tcc(Ctx *cx, const char *text, const JitSym *syms, int n_syms)
     c->outcome = NO_MEMORY;
     size_t n = strlen(text), size = pool_size(n);
     if ((int64_t)n > LIM_TEXT_BYTES)
-        ctx_fail(cx, ST_LIMIT, NULL, "%zu bytes of generated code: the limit is %lld", n, (long long)LIM_TEXT_BYTES);
+        ctx_fail(cx, ST_LIMIT, NULL, "%zu bytes of generated code: the limit is %lld", n,
+            (long long)LIM_TEXT_BYTES);
     while (!attempt(cx, code, c, size)) {
         size *= 4;
         if (size > (size_t)1 << 36)

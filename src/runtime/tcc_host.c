@@ -8,14 +8,14 @@
 
 static TccHost *host; /* set by tcc_host_enter, guarded by the lock of jit_tcc.c */
 
-/* ---- libtcc's variables ------------------------------------------------------------------------ */
+/* ---- libtcc's variables ---------------------------------------------------------------------- */
 
 /* The build gathers them in these two sections; the linker supplies the bounds. */
 #define HIDDEN __attribute__((visibility("hidden")))
 extern HIDDEN char __start_tcc_data[], __stop_tcc_data[], __start_tcc_bss[], __stop_tcc_bss[];
 
-/* After a trap libtcc's variables point into a pool that is gone, so each compile begins from the values that
- * the linker gave them. */
+/* After a trap libtcc's variables point into a pool that is gone, so each compile begins from the
+ * values that the linker gave them. */
 static bool reset_variables(void)
 {
     static char first[16384];
@@ -39,7 +39,7 @@ bool tcc_host_enter(TccHost *h)
     return reset_variables();
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Before each block stands its class; a spare block's first word links to the next. */
 typedef struct {
@@ -70,15 +70,9 @@ void *tcc_host_alloc(size_t size)
     return p + sizeof(Header);
 }
 
-static size_t class_at(const void *p)
-{
-    return ((const Header *)p)[-1].class;
-}
+static size_t class_at(const void *p) { return ((const Header *)p)[-1].class; }
 
-void *tcch_malloc(size_t size)
-{
-    return tcc_host_alloc(size);
-}
+void *tcch_malloc(size_t size) { return tcc_host_alloc(size); }
 
 void *tcch_calloc(size_t n, size_t size)
 {
@@ -109,7 +103,7 @@ void *tcch_realloc(void *p, size_t size)
     return q;
 }
 
-/* ---- control ----------------------------------------------------------------------------------- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 void tcch_exit(int code) NORETURN;
 void tcch_exit(int code)
@@ -157,7 +151,7 @@ int tcch_sigaction(int sig, const void *act, void *old)
     return 0;
 }
 
-/* ---- surroundings: none ------------------------------------------------------------------------ */
+/* ---- surroundings: none ---------------------------------------------------------------------- */
 
 char **tcch_environ;
 FILE *tcch_stdout, *tcch_stderr; /* only passed to the calls below */
@@ -229,7 +223,7 @@ int tcch_dlclose(void *handle)
     return 0;
 }
 
-/* ---- printing: none ---------------------------------------------------------------------------- */
+/* ---- printing: none -------------------------------------------------------------------------- */
 
 int tcch_fclose(FILE *f)
 {
@@ -267,10 +261,7 @@ int tcch_puts(const char *s)
     return 0;
 }
 
-int tcch_putchar(int c)
-{
-    return c;
-}
+int tcch_putchar(int c) { return c; }
 
 int tcch_printf(const char *fmt, ...)
 {
@@ -308,25 +299,13 @@ int tcch_vfprintf_chk(FILE *f, int flag, const char *fmt, va_list ap)
     return 0;
 }
 
-/* ---- numbers: a decimal point is a point ------------------------------------------------------- */
+/* ---- numbers: a decimal point is a point ----------------------------------------------------- */
 
 /* glibc's C locale is static: this neither allocates nor fails. */
-static locale_t c_locale(void)
-{
-    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static locale_t c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
-double tcch_strtod(const char *s, char **end)
-{
-    return strtod_l(s, end, c_locale());
-}
+double tcch_strtod(const char *s, char **end) { return strtod_l(s, end, c_locale()); }
 
-float tcch_strtof(const char *s, char **end)
-{
-    return strtof_l(s, end, c_locale());
-}
+float tcch_strtof(const char *s, char **end) { return strtof_l(s, end, c_locale()); }
 
-long double tcch_strtold(const char *s, char **end)
-{
-    return strtold_l(s, end, c_locale());
-}
+long double tcch_strtold(const char *s, char **end) { return strtold_l(s, end, c_locale()); }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every instruction set that this CPU has, and 1 to 4 threads: each committed model verifies, fused against the oracle.
+# Every instruction set that this CPU has, and 1 to 4 threads: each committed model verifies, fused
+# against the oracle.
 cd "$SINTER_ROOT" || exit 1
 passed=0 failed=0
 
@@ -11,7 +12,8 @@ for model in models/*/*.onnx models/*.onnx; do
     [ -f "$model" ] || continue
     for isa in $levels; do
         for threads in 1 2 4; do
-            if "$SINTER_BUILD/sinter" verify "$model" --isa "$isa" --threads $threads >"$SINTER_OUT/log" 2>&1; then
+            if "$SINTER_BUILD/sinter" verify "$model" --isa "$isa" --threads $threads \
+                >"$SINTER_OUT/log" 2>&1; then
                 passed=$((passed + 1))
             else
                 failed=$((failed + 1))
