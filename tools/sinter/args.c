@@ -1,6 +1,7 @@
 /* args.c: the command line, by the table of options.c.
  *
- * Both "--option value" and "--option=value" are read, for one-letter options also "-oVALUE"; "--" ends the options.
+ * Both "--option value" and "--option=value" are read, for one-letter options also "-oVALUE"; "--"
+ * ends the options.
  */
 #include "options.h"
 #include <errno.h>
@@ -146,7 +147,8 @@ static const Option *read_option(Cursor *c, const char **value)
         if (c->i + 1 < c->argc)
             *value = c->argv[++c->i];
         else
-            usage_error(c->err, c->args, cli_printf("%s wants a value: %s %s", o->name, o->name, o->value));
+            usage_error(c->err, c->args,
+                cli_printf("%s wants a value: %s %s", o->name, o->name, o->value));
     } else if (!o->value && *value) {
         usage_error(c->err, c->args, cli_printf("%s takes no value", o->name));
     }
@@ -164,12 +166,15 @@ static sinter_code take_option(Cursor *c)
     if (!o)
         return c->err->code;
     if (!store(o, value, c->args))
-        return usage_error(c->err, c->args, cli_printf("%s %s: want %s", o->name, value,
-            o->kind == OPT_INT ? cli_printf("a whole number from %lld to %lld", o->low, o->high) : o->value));
+        return usage_error(c->err, c->args,
+            cli_printf("%s %s: want %s", o->name, value,
+                o->kind == OPT_INT ? cli_printf("a whole number from %lld to %lld", o->low, o->high)
+                                   : o->value));
     if (o->field == offsetof(Args, format))
         c->args->format_given = 1;
     if (c->args->verb && !(o->verbs & verb_bit(c->args->verb)))
-        return usage_error(c->err, c->args, cli_printf("%s is no option of sinter %s", o->name, c->args->verb->name));
+        return usage_error(c->err, c->args,
+            cli_printf("%s is no option of sinter %s", o->name, c->args->verb->name));
     return SINTER_OK;
 }
 
@@ -180,7 +185,8 @@ static sinter_code take_verb(Cursor *c, const char *word)
         if (strcmp(verb_table[i].name, word) == 0) {
             c->args->verb = &verb_table[i];
             return verb_table[i].run ? SINTER_OK
-                : usage_error(c->err, &(Args){0}, cli_printf("sinter %s is not in this version", word));
+                                     : usage_error(c->err, &(Args){0},
+                                           cli_printf("sinter %s is not in this version", word));
         }
         list_add(&names, verb_table[i].name);
     }
@@ -227,8 +233,9 @@ static sinter_code check(const Args *args, sinter_error *err)
     if (args->models.n == 0)
         return usage_error(err, args, cli_printf("sinter %s: which model?", args->verb->name));
     if (one && args->models.n > 1)
-        return usage_error(err, args, cli_printf("sinter %s takes one model; %s is one too many", args->verb->name,
-            show_name(args->models.at[1])));
+        return usage_error(err, args,
+            cli_printf("sinter %s takes one model; %s is one too many", args->verb->name,
+                show_name(args->models.at[1])));
     return SINTER_OK;
 }
 
@@ -236,7 +243,12 @@ sinter_code args_parse(int argc, char **argv, Args *args, sinter_error *err)
 {
     Cursor c = {.argc = argc, .argv = argv, .args = args, .err = err};
     bool options = true;
-    *args = (Args){.opt_level = 2, .fuse = 1, .rtol = -1, .atol = -1, .target = "c", .reference = "auto"};
+    *args = (Args){.opt_level = 2,
+        .fuse = 1,
+        .rtol = -1,
+        .atol = -1,
+        .target = "c",
+        .reference = "auto"};
     args->format = format_ahead(argc, argv);
     err->code = SINTER_OK;
     for (c.i = 1; c.i < argc && !err->code; c.i++) {

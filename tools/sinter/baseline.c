@@ -1,5 +1,5 @@
-/* baseline.c: see baseline.h. A count that fell is a difference too: the file is to be recorded anew, in a commit that
- * says why, or the next rise would go unseen. */
+/* baseline.c: see baseline.h. A count that fell is a difference too: the file is to be recorded
+ * anew, in a commit that says why, or the next rise would go unseen. */
 #include "baseline.h"
 #include "file.h"
 #include "json.h"
@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 /* Facts that do not depend on the machine's speed. A dot goes into an object. */
-static const char *const counts[] = {"nodes_imported", "nodes_final", "groups", "launches", "library_calls",
-    "unique_kernels", "loop_nests", "contractions", "materialised.count", "materialised.bytes", "unfused.launches",
-    "unfused.materialised.count", "unfused.materialised.bytes", "arena_bytes", "arena_bound_bytes"};
+static const char *const counts[] = {"nodes_imported", "nodes_final", "groups", "launches",
+    "library_calls", "unique_kernels", "loop_nests", "contractions", "materialised.count",
+    "materialised.bytes", "unfused.launches", "unfused.materialised.count",
+    "unfused.materialised.bytes", "arena_bytes", "arena_bound_bytes"};
 enum { N_COUNTS = sizeof counts / sizeof *counts };
 
 static json_t *find_count(const json_t *report, const char *path)
@@ -37,10 +38,12 @@ static sinter_code read_baseline(const char *file, json_t **all, sinter_error *e
     if (json_is_object(*all))
         return SINTER_OK;
     json_decref(*all);
-    return fail(err, SINTER_ERR_IO, "%s is no baseline: line %d: %s", show_name(file), where.line, where.text);
+    return fail(err, SINTER_ERR_IO, "%s is no baseline: line %d: %s", show_name(file), where.line,
+        where.text);
 }
 
-sinter_code baseline_record(const char *file, const char *model, const json_t *report, sinter_error *err)
+sinter_code baseline_record(const char *file, const char *model, const json_t *report,
+    sinter_error *err)
 {
     json_t *all = NULL, *kept = json_object();
     if (access(file, F_OK) == 0 && read_baseline(file, &all, err)) {
@@ -64,7 +67,8 @@ sinter_code baseline_record(const char *file, const char *model, const json_t *r
     return code;
 }
 
-sinter_code baseline_check(const char *file, const char *model, const json_t *report, bool *same, sinter_error *err)
+sinter_code baseline_check(const char *file, const char *model, const json_t *report, bool *same,
+    sinter_error *err)
 {
     json_t *all, *kept, *was;
     const char *key;
@@ -80,7 +84,8 @@ sinter_code baseline_check(const char *file, const char *model, const json_t *re
         json_t *is = find_count(report, key);
         if (is && json_integer_value(is) == json_integer_value(was))
             continue;
-        fprintf(stderr, "sinter: %s: %s was %lld, is %s\n", show_name(model), key, (long long)json_integer_value(was),
+        fprintf(stderr, "sinter: %s: %s was %lld, is %s\n", show_name(model), key,
+            (long long)json_integer_value(was),
             is ? cli_printf("%lld", (long long)json_integer_value(is)) : "missing");
         *same = false;
     }

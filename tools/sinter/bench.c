@@ -1,7 +1,8 @@
 /* bench.c: `sinter bench`: how long loading, the first run and later runs take.
  *
- * Each mode is measured in a process of its own, so that its peak memory is its own and nothing of the other mode is
- * warm. Measuring is bounded: it ends after about two seconds, or before when 200 runs have had half a second.
+ * Each mode is measured in a process of its own, so that its peak memory is its own and nothing of
+ * the other mode is warm. Measuring is bounded: it ends after about two seconds, or before when 200
+ * runs have had half a second.
  */
 #include "json.h"
 #include "session.h"
@@ -44,7 +45,8 @@ static bool enough(const Args *args, int runs, double elapsed)
 {
     if (args->runs)
         return runs >= args->runs;
-    return runs >= MOST_RUNS || elapsed >= HARD_BOUND_MS || (elapsed >= BOUND_MS && runs >= FEWEST_RUNS) ||
+    return runs >= MOST_RUNS || elapsed >= HARD_BOUND_MS ||
+        (elapsed >= BOUND_MS && runs >= FEWEST_RUNS) ||
         (elapsed >= ENOUGH_MS && runs >= ENOUGH_RUNS);
 }
 
@@ -74,36 +76,35 @@ static sinter_code measure_runs(Session *s, Times *t, sinter_error *err)
     qsort(ms, (size_t)t->runs, sizeof *ms, ascending);
     t->min_ms = ms[0];
     t->med_ms = ms[t->runs / 2];
-    t->p99_ms = ms[(int64_t)t->runs * 99 / 100 < t->runs ? (int64_t)t->runs * 99 / 100 : t->runs - 1];
+    t->p99_ms =
+        ms[(int64_t)t->runs * 99 / 100 < t->runs ? (int64_t)t->runs * 99 / 100 : t->runs - 1];
     return SINTER_OK;
 }
 
-static const char *const columns[] = {"model", "mode", "load_ms", "first_ms", "min_ms", "med_ms", "p99_ms", "runs",
-    "rss_peak_mb"};
+static const char *const columns[] = {"model", "mode", "load_ms", "first_ms", "min_ms", "med_ms",
+    "p99_ms", "runs", "rss_peak_mb"};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 static const char *const text_row = "%-28s %-8s %9s %9s %9s %9s %9s %7s %11s\n";
 
 static void print_heading(Format format)
 {
     if (format == FORMAT_TEXT)
-        printf(text_row, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6], columns[7],
-            columns[8]);
+        printf(text_row, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5],
+            columns[6], columns[7], columns[8]);
     else if (format != FORMAT_JSON)
         print_header(format, COLUMNS, columns);
 }
 
-static const char *ms_cell(double ms)
-{
-    return cli_printf(ms < 10 ? "%.4f" : "%.2f", ms);
-}
+static const char *ms_cell(double ms) { return cli_printf(ms < 10 ? "%.4f" : "%.2f", ms); }
 
 static void print_row_of(Session *s, bool fused, const Times *t)
 {
-    const char *cell[] = {show_name(s->path), fused ? "fused" : "unfused", ms_cell(t->load_ms), ms_cell(t->first_ms),
-        ms_cell(t->min_ms), ms_cell(t->med_ms), ms_cell(t->p99_ms), cli_printf("%d", t->runs),
-        cli_printf("%.1f", t->rss_peak_mb)};
+    const char *cell[] = {show_name(s->path), fused ? "fused" : "unfused", ms_cell(t->load_ms),
+        ms_cell(t->first_ms), ms_cell(t->min_ms), ms_cell(t->med_ms), ms_cell(t->p99_ms),
+        cli_printf("%d", t->runs), cli_printf("%.1f", t->rss_peak_mb)};
     if (s->args->format == FORMAT_TEXT)
-        printf(text_row, cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6], cell[7], cell[8]);
+        printf(text_row, cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6], cell[7],
+            cell[8]);
     else
         print_row((Format)s->args->format, COLUMNS, cell);
 }
@@ -169,7 +170,8 @@ static int bench_process(const Args *args, const char *path, bool fused, sinter_
     if (child == 0)
         exit(bench_child(args, path, fused, err));
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
-        fail(err, SINTER_ERR_INTERNAL, "measuring %s ended by signal %d", show_name(path), WTERMSIG(status));
+        fail(err, SINTER_ERR_INTERNAL, "measuring %s ended by signal %d", show_name(path),
+            WTERMSIG(status));
         return -1;
     }
     return WEXITSTATUS(status);

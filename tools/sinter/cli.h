@@ -1,9 +1,10 @@
 /* cli.h: what the files of the command `sinter` share.
  *
- * The command is a client of sinter.h like any other program. Its functions report failure as the library
- * does: they return a sinter_code and fill a sinter_error; main() alone prints errors and chooses the exit
- * status. Results go to stdout, everything else to stderr. The process is short-lived: small memory comes
- * from cli_alloc and is released as a whole at exit; out of memory ends the process with status 1.
+ * The command is a client of sinter.h like any other program. Its functions report failure as the
+ * library does: they return a sinter_code and fill a sinter_error; main() alone prints errors and
+ * chooses the exit status. Results go to stdout, everything else to stderr. The process is
+ * short-lived: small memory comes from cli_alloc and is released as a whole at exit; out of memory
+ * ends the process with status 1.
  */
 #ifndef SINTER_CLI_H
 #define SINTER_CLI_H
@@ -15,7 +16,7 @@
 /* Exit statuses of the contract. */
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_DIFFERS = 3, EXIT_UNSUPPORTED = 4 };
 
-/* ---- memory and text (memory.c) ---------------------------------------------------------------- */
+/* ---- memory and text (memory.c) ----------------------------------------------------------- */
 
 void *cli_alloc(size_t size); /* zeroed */
 char *cli_strndup(const char *s, size_t n);
@@ -36,7 +37,7 @@ const char *show_shape(int rank, const int64_t *dim);
 /* The candidate nearest to a mistyped word, or NULL when none is near. */
 const char *nearest(const char *word, const StrList *candidates);
 
-/* ---- arguments (args.c, help.c) ---------------------------------------------------------------- */
+/* ---- arguments (args.c, help.c) ----------------------------------------------------------- */
 
 typedef enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MD } Format;
 
@@ -44,7 +45,8 @@ typedef struct Verb Verb;
 typedef struct Args {
     const Verb *verb;
     StrList models, inputs, dims, shapes, keep, disable_pass;
-    const char *output, *expect, *labels, *isa, *print_after, *dump, *target, *reference, *record, *check;
+    const char *output, *expect, *labels, *isa, *print_after, *dump, *target, *reference, *record,
+        *check;
     int opt_level, threads, fuse, strict, top, tier, verbose, quiet, no_run, runs;
     int list_ops, list_passes, help, version;
     int format, format_given;
@@ -55,7 +57,8 @@ typedef struct Args {
 
 struct Verb {
     const char *name, *synopsis, *summary;
-    int (*run)(const Args *args, sinter_error *err); /* exit status; -1: see *err. NULL: not in this version */
+    /* Returns the exit status; -1: see *err. NULL: not in this version. */
+    int (*run)(const Args *args, sinter_error *err);
     const char *details, *examples;
 };
 extern const Verb verb_table[];
@@ -63,11 +66,12 @@ extern const int verb_table_n;
 
 /* Parses the command line; on failure (SINTER_ERR_USAGE) args->format still holds. */
 sinter_code args_parse(int argc, char **argv, Args *args, sinter_error *err);
-/* Prints the general help, or that of one verb, to stdout: as text, or as the sections of docs/cli.md. */
+/* Prints the general help, or that of one verb, to stdout: as text, or as the sections of
+ * docs/cli.md. */
 void help_print(const Verb *verb, Format format);
 void options_from_args(const Args *args, sinter_options *options);
 
-/* ---- messages (diag.c) ------------------------------------------------------------------------- */
+/* ---- messages (diag.c) -------------------------------------------------------------------- */
 
 /* Fills *err and returns code. */
 sinter_code fail(sinter_error *err, sinter_code code, const char *fmt, ...)
@@ -77,12 +81,13 @@ void set_hint(sinter_error *err, const char *fmt, ...) __attribute__((format(pri
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void note_quiet(bool quiet);
 int exit_of(sinter_code code);
-/* Prints an error on stderr and, for --format json, as a JSON object on stdout; returns the exit status. */
+/* Prints an error on stderr and, for --format json, as a JSON object on stdout; returns the exit
+ * status. */
 int report_error(const sinter_error *err, Format format);
 /* Prints all problems of a model that can't be compiled, as report_error does. */
 int report_problems(const sinter_model *model, const sinter_error *err, Format format);
 
-/* ---- verbs ------------------------------------------------------------------------------------- */
+/* ---- verbs -------------------------------------------------------------------------------- */
 
 int verb_run(const Args *args, sinter_error *err);
 int verb_inspect(const Args *args, sinter_error *err);

@@ -10,7 +10,8 @@ typedef struct Difference {
     double abs, ulp, excess; /* excess > 0: outside the tolerance */
 } Difference;
 
-/* Maps the bits of a float to integers that ascend as the floats do, so that a difference counts floats between. */
+/* Maps the bits of a float to integers that ascend as the floats do, so that a difference counts
+ * floats between. */
 static uint64_t ordered_bits(sinter_dtype t, const void *data, int64_t i)
 {
     uint64_t bits = 0, sign;
@@ -33,7 +34,8 @@ static double most_ulp(sinter_dtype t)
     return ldexp(1, 8 * size) - 1;
 }
 
-static Difference float_difference(sinter_dtype t, const void *e, const void *a, int64_t i, Tolerance tol)
+static Difference float_difference(sinter_dtype t, const void *e, const void *a, int64_t i,
+    Tolerance tol)
 {
     double x = element_get(t, e, i), y = element_get(t, a, i);
     if (isnan(x) && isnan(y))
@@ -86,7 +88,8 @@ static const char *mismatch(const sinter_tensor *e, const sinter_tensor *a)
     if (e->dtype != a->dtype)
         return cli_printf("type %s, expected %s", dtype_name(a->dtype), dtype_name(e->dtype));
     if (e->rank != a->rank || memcmp(e->dim, a->dim, sizeof(int64_t) * (size_t)e->rank) != 0)
-        return cli_printf("shape %s, expected %s", show_shape(a->rank, a->dim), show_shape(e->rank, e->dim));
+        return cli_printf("shape %s, expected %s", show_shape(a->rank, a->dim),
+            show_shape(e->rank, e->dim));
     if (dtype_class(e->dtype) == CLASS_OTHER)
         return cli_printf("values of type %s can't be compared yet", dtype_name(e->dtype));
     return NULL;
@@ -103,7 +106,8 @@ static void add_difference(Comparison *c, Difference d, int64_t i, double *worst
     }
 }
 
-Comparison compare_tensors(const sinter_tensor *expected, const sinter_tensor *actual, Tolerance tolerance)
+Comparison compare_tensors(const sinter_tensor *expected, const sinter_tensor *actual,
+    Tolerance tolerance)
 {
     Comparison c = {.problem = mismatch(expected, actual), .worst = -1};
     if (c.problem)
@@ -114,8 +118,9 @@ Comparison compare_tensors(const sinter_tensor *expected, const sinter_tensor *a
     Tolerance tol = floats ? with_defaults(expected, parts, tolerance) : tolerance;
     double worst = 0;
     for (int64_t i = 0; i < parts; i++) {
-        Difference d = floats ? float_difference(expected->dtype, expected->data, actual->data, i, tol)
-                              : int_difference(expected->dtype, expected->data, actual->data, i);
+        Difference d = floats
+            ? float_difference(expected->dtype, expected->data, actual->data, i, tol)
+            : int_difference(expected->dtype, expected->data, actual->data, i);
         add_difference(&c, d, class == CLASS_COMPLEX ? i / 2 : i, &worst);
     }
     c.same = c.differing == 0;

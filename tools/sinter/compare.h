@@ -4,8 +4,9 @@
 #include "sinter.h"
 #include <stdbool.h>
 
-/* Floats: |actual - expected| <= atol + rtol * |expected|. Negative: the default of the element type, which is rtol
- * 1e-3 and atol 1e-5 * max|expected|, for 16-bit floats 1e-2 and 1e-3 * max|expected|. All else must be equal. */
+/* Floats: |actual - expected| <= atol + rtol * |expected|. Negative: the default of the element
+ * type, which is rtol 1e-3 and atol 1e-5 * max|expected|, for 16-bit floats 1e-2 and 1e-3 *
+ * max|expected|. All else must be equal. */
 typedef struct Tolerance {
     double rtol, atol;
 } Tolerance;
@@ -14,12 +15,13 @@ typedef struct Comparison {
     bool same;           /* within the tolerance everywhere */
     const char *problem; /* type or shape differ: says so; else NULL and the rest holds */
     int64_t differing;   /* elements outside the tolerance */
-    int64_t worst;       /* the element farthest outside (or, if same, farthest off); -1 when all are equal */
-    double max_abs;      /* largest |actual - expected|; infinite where just one is NaN or infinite */
-    double max_ulp;      /* largest distance in units of the last place; integers: the difference */
+    int64_t worst; /* the element farthest outside, or farthest off; -1: all are equal */
+    double max_abs; /* largest |actual - expected|; infinite where just one is NaN or infinite */
+    double max_ulp; /* largest distance in units of the last place; integers: the difference */
 } Comparison;
 
-Comparison compare_tensors(const sinter_tensor *expected, const sinter_tensor *actual, Tolerance tolerance);
+Comparison compare_tensors(const sinter_tensor *expected, const sinter_tensor *actual,
+    Tolerance tolerance);
 /* "[0, 3, 17]": the index vector of flat element i. */
 const char *show_index(const sinter_tensor *t, int64_t i);
 

@@ -26,10 +26,7 @@ void set_hint(sinter_error *err, const char *fmt, ...)
     va_end(ap);
 }
 
-void note_quiet(bool quiet)
-{
-    quiet_notes = quiet;
-}
+void note_quiet(bool quiet) { quiet_notes = quiet; }
 
 void note(const char *fmt, ...)
 {
@@ -57,8 +54,8 @@ int exit_of(sinter_code code)
 /* The word for a code in JSON. */
 static const char *code_word(sinter_code code)
 {
-    static const char *const words[] = {"ok", "model", "input", "io", "memory", "limit", "unsupported",
-        "usage", "runtime", "internal"};
+    static const char *const words[] = {"ok", "model", "input", "io", "memory", "limit",
+        "unsupported", "usage", "runtime", "internal"};
     return (unsigned)code < sizeof words / sizeof *words ? words[code] : "internal";
 }
 
@@ -111,7 +108,8 @@ int report_problems(const sinter_model *model, const sinter_error *err, Format f
     }
     sinter_model_problem(model, 0, &problem);
     if (format == FORMAT_JSON) {
-        json_t *o = json_object(), *e = error_json(err->node[0] || err->op_type[0] ? err : &problem);
+        json_t *o = json_object(),
+               *e = error_json(err->node[0] || err->op_type[0] ? err : &problem);
         json_put(e, "message", json_text(err->message[0] ? err->message : problem.message));
         json_put(e, "problems", problems);
         json_put(o, "error", e);

@@ -1,5 +1,5 @@
-/* element.c: see element.h. One table says what an element type is; 16-bit floats are converted here because
- * the command stands on sinter.h alone. */
+/* element.c: see element.h. One table says what an element type is; 16-bit floats are converted
+ * here because the command stands on sinter.h alone. */
 #include "element.h"
 #include "cli.h"
 #include <errno.h>
@@ -42,15 +42,9 @@ const char *dtype_name(sinter_dtype t)
     return known(t) ? types[t].name : cli_printf("type %d", (int)t);
 }
 
-int dtype_size(sinter_dtype t)
-{
-    return known(t) ? types[t].size : 0;
-}
+int dtype_size(sinter_dtype t) { return known(t) ? types[t].size : 0; }
 
-ElementClass dtype_class(sinter_dtype t)
-{
-    return known(t) ? types[t].class : CLASS_OTHER;
-}
+ElementClass dtype_class(sinter_dtype t) { return known(t) ? types[t].class : CLASS_OTHER; }
 
 static double half_to_double(uint16_t h)
 {
@@ -63,7 +57,8 @@ static double half_to_double(uint16_t h)
     return h >> 15 ? -x : x;
 }
 
-/* One rounding, from double: the unit of the last place is known from the exponent, so rint() does it. */
+/* One rounding, from double: the unit of the last place is known from the exponent, so rint() does
+ * it. */
 static uint16_t half_from_double(double x)
 {
     uint16_t sign = signbit(x) ? 0x8000 : 0;
@@ -76,7 +71,7 @@ static uint16_t half_from_double(double x)
     if (x < ldexp(1, -14))
         return (uint16_t)(sign | (uint16_t)rint(ldexp(x, 24)));
     frexp(x, &exponent); /* x = f * 2^exponent, f in [0.5, 1) */
-    return (uint16_t)(sign | (((exponent + 13) << 10) + ((int)rint(ldexp(x, 11 - exponent)) )));
+    return (uint16_t)(sign | (((exponent + 13) << 10) + ((int)rint(ldexp(x, 11 - exponent)))));
 }
 
 static double bfloat_to_double(uint16_t h)
@@ -100,14 +95,17 @@ static uint16_t bfloat_from_double(double x)
 double element_get(sinter_dtype t, const void *data, int64_t i)
 {
     switch (t) {
-    case SINTER_FLOAT32: case SINTER_COMPLEX64: return ((const float *)data)[i];
-    case SINTER_FLOAT64: case SINTER_COMPLEX128: return ((const double *)data)[i];
+    case SINTER_FLOAT32:
+    case SINTER_COMPLEX64: return ((const float *)data)[i];
+    case SINTER_FLOAT64:
+    case SINTER_COMPLEX128: return ((const double *)data)[i];
     case SINTER_FLOAT16: return half_to_double(((const uint16_t *)data)[i]);
     case SINTER_BFLOAT16: return bfloat_to_double(((const uint16_t *)data)[i]);
     case SINTER_BOOL: return ((const uint8_t *)data)[i] != 0;
     default: break;
     }
-    return dtype_class(t) == CLASS_SIGNED ? (double)element_signed(t, data, i) : (double)element_unsigned(t, data, i);
+    return dtype_class(t) == CLASS_SIGNED ? (double)element_signed(t, data, i)
+                                          : (double)element_unsigned(t, data, i);
 }
 
 int64_t element_signed(sinter_dtype t, const void *data, int64_t i)
@@ -124,7 +122,8 @@ int64_t element_signed(sinter_dtype t, const void *data, int64_t i)
 uint64_t element_unsigned(sinter_dtype t, const void *data, int64_t i)
 {
     switch (t) {
-    case SINTER_UINT8: case SINTER_BOOL: return ((const uint8_t *)data)[i];
+    case SINTER_UINT8:
+    case SINTER_BOOL: return ((const uint8_t *)data)[i];
     case SINTER_UINT16: return ((const uint16_t *)data)[i];
     case SINTER_UINT32: return ((const uint32_t *)data)[i];
     case SINTER_UINT64: return ((const uint64_t *)data)[i];
@@ -153,8 +152,10 @@ void element_set(sinter_dtype t, void *data, int64_t i, double x)
     int64_t lo;
     uint64_t hi;
     switch (t) {
-    case SINTER_FLOAT32: case SINTER_COMPLEX64: ((float *)data)[i] = (float)x; return;
-    case SINTER_FLOAT64: case SINTER_COMPLEX128: ((double *)data)[i] = x; return;
+    case SINTER_FLOAT32:
+    case SINTER_COMPLEX64: ((float *)data)[i] = (float)x; return;
+    case SINTER_FLOAT64:
+    case SINTER_COMPLEX128: ((double *)data)[i] = x; return;
     case SINTER_FLOAT16: ((uint16_t *)data)[i] = half_from_double(x); return;
     case SINTER_BFLOAT16: ((uint16_t *)data)[i] = bfloat_from_double(x); return;
     case SINTER_BOOL: ((uint8_t *)data)[i] = x != 0; return;
@@ -204,11 +205,14 @@ void element_print(sinter_dtype t, const void *data, int64_t i, int digits, char
     switch (dtype_class(t)) {
     case CLASS_FLOAT: snprintf(out, 64, "%.*g", digits, element_get(t, data, i)); break;
     case CLASS_COMPLEX:
-        snprintf(out, 64, "%.*g%+.*gj", digits, element_get(t, data, 2 * i), digits, element_get(t, data, 2 * i + 1));
+        snprintf(out, 64, "%.*g%+.*gj", digits, element_get(t, data, 2 * i), digits,
+            element_get(t, data, 2 * i + 1));
         break;
     case CLASS_SIGNED: snprintf(out, 64, "%" PRId64, element_signed(t, data, i)); break;
     case CLASS_UNSIGNED: snprintf(out, 64, "%" PRIu64, element_unsigned(t, data, i)); break;
-    case CLASS_BOOL: snprintf(out, 64, "%s", element_unsigned(t, data, i) ? "true" : "false"); break;
+    case CLASS_BOOL:
+        snprintf(out, 64, "%s", element_unsigned(t, data, i) ? "true" : "false");
+        break;
     case CLASS_OTHER: snprintf(out, 64, "?"); break;
     }
 }

@@ -6,8 +6,10 @@
 /* The source first: program.json names symbols of it. */
 static sinter_code write_pair(Session *s, const char *source, const char *steps, sinter_error *err)
 {
-    const char *folder = s->args->output, *suffix = strcmp(s->args->target, "cuda") == 0 ? "cu" : "c";
-    const char *code = cli_printf("%s/model.%s", folder, suffix), *program = cli_printf("%s/program.json", folder);
+    const char *folder = s->args->output,
+               *suffix = strcmp(s->args->target, "cuda") == 0 ? "cu" : "c";
+    const char *code = cli_printf("%s/model.%s", folder, suffix),
+               *program = cli_printf("%s/program.json", folder);
     if (folder_make(folder, err) || file_write(code, source, strlen(source), err) ||
         file_write(program, steps, strlen(steps), err))
         return err->code;

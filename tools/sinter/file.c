@@ -25,15 +25,17 @@ static sinter_code read_all(int fd, const char *path, size_t size, char **bytes,
     char *p = malloc(size + 1);
     size_t done = 0;
     if (!p)
-        return fail(err, SINTER_ERR_MEMORY, "no memory for the %zu bytes of %s", size, show_name(path));
+        return fail(err, SINTER_ERR_MEMORY, "no memory for the %zu bytes of %s", size,
+            show_name(path));
     while (done < size) {
         ssize_t k = read(fd, p + done, size - done);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0) {
             free(p);
-            return k < 0 ? io_error(err, "read", path)
-                         : fail(err, SINTER_ERR_IO, "%s became shorter while it was read", show_name(path));
+            return k < 0
+                ? io_error(err, "read", path)
+                : fail(err, SINTER_ERR_IO, "%s became shorter while it was read", show_name(path));
         }
         done += (size_t)k;
     }
@@ -59,10 +61,7 @@ sinter_code file_read(const char *path, char **bytes, size_t *n, sinter_error *e
     return code;
 }
 
-char *file_temporary(const char *path)
-{
-    return cli_printf("%s.%ld.tmp", path, (long)getpid());
-}
+char *file_temporary(const char *path) { return cli_printf("%s.%ld.tmp", path, (long)getpid()); }
 
 sinter_code file_commit(const char *temporary, const char *path, sinter_error *err)
 {

@@ -1,7 +1,7 @@
 /* generate.c: see generate.h.
  *
- * Element i of a tensor is a hash of (seed, name, i), so a value depends neither on the order in which inputs are made
- * nor on their sizes: growing a batch keeps the rows that were there.
+ * Element i of a tensor is a hash of (seed, name, i), so a value depends neither on the order in
+ * which inputs are made nor on their sizes: growing a batch keeps the rows that were there.
  */
 #include "generate.h"
 #include "element.h"
@@ -16,7 +16,8 @@ static uint64_t name_hash(const char *name)
     return h;
 }
 
-/* The output function of splitmix64 (Steele, Lea, Flood 2014) at counter i, as a number in [0, 1). */
+/* The output function of splitmix64 (Steele, Lea, Flood 2014) at counter i, as a number in [0, 1).
+ */
 static double uniform(uint64_t key, uint64_t i)
 {
     uint64_t z = key + (i + 1) * 0x9e3779b97f4a7c15u;
@@ -40,8 +41,8 @@ void generate(const sinter_tensor *t, const char *name, uint64_t seed, double lo
     }
 }
 
-/* Integers are often indices or masks, where 0 and 1 are the values that nearly every model takes; bytes are
- * mostly pixels. */
+/* Integers are often indices or masks, where 0 and 1 are the values that nearly every model takes;
+ * bytes are mostly pixels. */
 void default_range(sinter_dtype type, double *lo, double *hi)
 {
     bool floats = dtype_class(type) == CLASS_FLOAT || dtype_class(type) == CLASS_COMPLEX;

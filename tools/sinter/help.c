@@ -1,4 +1,5 @@
-/* help.c: help as text and as the reference sections of docs/cli.md, both out of the tables of options.c. */
+/* help.c: help as text and as the reference sections of docs/cli.md, both out of the tables of
+ * options.c. */
 #include "options.h"
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +67,8 @@ static void verb_text(const Verb *v)
 
 static void verb_markdown(const Verb *v)
 {
-    printf("### sinter %s\n\n`sinter %s`: %s.\n\n%s\n```\n%s```\n\n", v->name, v->synopsis, v->summary, v->details,
-        v->examples);
+    printf("### sinter %s\n\n`sinter %s`: %s.\n\n%s\n```\n%s```\n\n", v->name, v->synopsis,
+        v->summary, v->details, v->examples);
 }
 
 static void general_text(void)
@@ -77,13 +78,14 @@ static void general_text(void)
     for (int i = 0; i < verb_table_n; i++)
         if (verb_table[i].run)
             printf("  %-12s%s\n", verb_table[i].name, verb_table[i].summary);
-    printf("\nstart here:\n"
-           "  sinter inspect model.onnx       what goes in and what comes out\n"
-           "  sinter run model.onnx           run it on made-up inputs and look at the outputs\n"
-           "  sinter run model.onnx --input image=@cat.npy --top 5 --labels labels.txt\n"
-           "  sinter report model.onnx        what was fused, how fast it is, and whether it is right\n"
-           "\nsinter VERB --help tells the options of a verb; --list-ops the operators that are supported.\n"
-           "Exit status: 0 ok; 1 model, input, file or resource error; 2 usage; 3 results differ; 4 unsupported.\n");
+    printf(
+        "\nstart here:\n"
+        "  sinter inspect model.onnx       what goes in and what comes out\n"
+        "  sinter run model.onnx           run it on made-up inputs and look at the outputs\n"
+        "  sinter run model.onnx --input image=@cat.npy --top 5 --labels labels.txt\n"
+        "  sinter report model.onnx        what was fused, how fast it is, and whether it is right\n"
+        "\nsinter VERB --help tells the options of a verb; --list-ops the operators that are supported.\n"
+        "Exit status: 0 ok; 1 model, input, file or resource error; 2 usage; 3 results differ; 4 unsupported.\n");
 }
 
 static void general_markdown(void)

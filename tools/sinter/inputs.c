@@ -1,8 +1,9 @@
 /* inputs.c: see inputs.h.
  *
- * First every input gets a source, the last --input for it winning; files are read at once, as their shapes fix dims.
- * Then the symbolic dims are solved from --dim, --shape, the files and the lengths of number lists. What is still
- * unknown is 1, and what has no file is made in the shape that came out.
+ * First every input gets a source, the last --input for it winning; files are read at once, as
+ * their shapes fix dims. Then the symbolic dims are solved from --dim, --shape, the files and the
+ * lengths of number lists. What is still unknown is 1, and what has no file is made in the shape
+ * that came out.
  */
 #include "inputs.h"
 #include "element.h"
@@ -30,7 +31,7 @@ typedef struct Making {
     sinter_error *err;
 } Making;
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------- */
 
 static int find_input(const Inputs *in, const char *name)
 {
@@ -49,8 +50,8 @@ static DimBinding *find_dim(const Inputs *in, const char *name)
 }
 
 /* "no input x"; the hint proposes the nearest name, or lists what there is. */
-static sinter_code unknown_name(sinter_error *err, const char *option, const char *what, const char *name,
-    const StrList *known)
+static sinter_code unknown_name(sinter_error *err, const char *option, const char *what,
+    const char *name, const StrList *known)
 {
     const char *near = nearest(name, known), *all = "";
     fail(err, SINTER_ERR_INPUT, "%s: the model has no %s %s", option, what, show_name(name));
@@ -84,7 +85,7 @@ static int input_by_position(const Inputs *in, int k)
     return -1;
 }
 
-/* ---- sources ----------------------------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------------------------ */
 
 sinter_code value_read(const char *path, sinter_value **value, const char **name, sinter_error *err)
 {
@@ -118,7 +119,8 @@ static sinter_code add_set_file(Making *m, const char *folder, int k)
     if (i < 0)
         i = input_by_position(m->in, k);
     if (i < 0) {
-        fail(m->err, SINTER_ERR_INPUT, "%s holds the tensor %s, but the model has no such input and no input number %d",
+        fail(m->err, SINTER_ERR_INPUT,
+            "%s holds the tensor %s, but the model has no such input and no input number %d",
             show_name(path), show_name(name ? name : ""), k);
         sinter_value_free(value);
         return m->err->code;
@@ -127,7 +129,8 @@ static sinter_code add_set_file(Making *m, const char *folder, int k)
     return SINTER_OK;
 }
 
-/* A data set without inputs is right for a model without inputs: then it must at least have outputs. */
+/* A data set without inputs is right for a model without inputs: then it must at least have
+ * outputs. */
 static sinter_code add_folder(Making *m, const char *path)
 {
     int *numbers = NULL, n = data_set_files(path, "input", &numbers);
@@ -138,7 +141,8 @@ static sinter_code add_folder(Making *m, const char *path)
     if (n < 0)
         return fail(m->err, SINTER_ERR_IO, "can't read the folder %s", show_name(path));
     if (n == 0 && data_set_files(path, "output", &numbers) == 0)
-        return fail(m->err, SINTER_ERR_IO, "%s holds no input_K.pb and no test_data_set_0", show_name(path));
+        return fail(m->err, SINTER_ERR_IO, "%s holds no input_K.pb and no test_data_set_0",
+            show_name(path));
     for (int j = 0; j < n; j++)
         if (add_set_file(m, path, numbers[j]))
             return m->err->code;
@@ -171,13 +175,13 @@ static sinter_code add_spec(Making *m, const char *text)
     return value ? SINTER_OK : m->err->code;
 }
 
-/* ---- dims -------------------------------------------------------------------------------------- */
+/* ---- dims --------------------------------------------------------------------------------- */
 
 static sinter_code bind_dim(Making *m, DimBinding *d, int64_t size, int how, const char *by)
 {
     if (d->how >= DIM_FROM_INPUT && d->size != size && (how == DIM_GIVEN || d->how == DIM_GIVEN))
-        return fail(m->err, SINTER_ERR_INPUT, "%s makes the dim %s %lld, but it is already %lld", by,
-            show_name(d->name), (long long)size, (long long)d->size);
+        return fail(m->err, SINTER_ERR_INPUT, "%s makes the dim %s %lld, but it is already %lld",
+            by, show_name(d->name), (long long)size, (long long)d->size);
     if ((int)d->how < how) {
         d->size = size;
         d->how = how;
@@ -204,7 +208,8 @@ static sinter_code apply_dim_option(Making *m, const char *text)
 }
 
 /* Takes a whole shape for input i. Static dims are the model's word. */
-static sinter_code bind_shape(Making *m, int i, int rank, const int64_t *dim, int how, const char *by)
+static sinter_code bind_shape(Making *m, int i, int rank, const int64_t *dim, int how,
+    const char *by)
 {
     const sinter_io *io = &m->in->io[i];
     Source *s = &m->source[i];
@@ -212,8 +217,9 @@ static sinter_code bind_shape(Making *m, int i, int rank, const int64_t *dim, in
     for (int k = 0; fits && k < rank && io->rank >= 0; k++)
         fits = io->dim[k] < 0 || io->dim[k] == dim[k];
     if (!fits) {
-        fail(m->err, SINTER_ERR_INPUT, "%s: input %s can't have the shape %s: the model declares %s", by,
-            show_name(io->name), show_shape(rank, dim), show_io_shape(io));
+        fail(m->err, SINTER_ERR_INPUT,
+            "%s: input %s can't have the shape %s: the model declares %s", by, show_name(io->name),
+            show_shape(rank, dim), show_io_shape(io));
         snprintf(m->err->tensor, sizeof m->err->tensor, "%s", io->name);
         return m->err->code;
     }
@@ -237,8 +243,8 @@ static sinter_code apply_shape_option(Making *m, const char *text)
     return bind_shape(m, i, shape.rank, shape.dim, DIM_GIVEN, by);
 }
 
-/* A file's shape. One that does not fit the model is left to sinter_run, which names what it wanted; one that does
- * not fit --shape is said here. */
+/* A file's shape. One that does not fit the model is left to sinter_run, which names what it
+ * wanted; one that does not fit --shape is said here. */
 static sinter_code apply_file_shape(Making *m, int i)
 {
     sinter_tensor t;
@@ -250,19 +256,23 @@ static sinter_code apply_file_shape(Making *m, int i)
     for (int k = 0; same && k < t.rank; k++)
         same = s->dim[k] < 0 || s->dim[k] == t.dim[k];
     if (shaped && !same)
-        return fail(m->err, SINTER_ERR_INPUT, "the value given for input %s has the shape %s, not %s",
-            show_name(io->name), show_shape(t.rank, t.dim), show_shape(s->rank, s->dim));
+        return fail(m->err, SINTER_ERR_INPUT,
+            "the value given for input %s has the shape %s, not %s", show_name(io->name),
+            show_shape(t.rank, t.dim), show_shape(s->rank, s->dim));
     if (io->rank != t.rank)
         return SINTER_OK;
     for (int k = 0; k < t.rank; k++) {
         DimBinding *d = io->dim[k] < 0 ? find_dim(m->in, io->dim_name[k]) : NULL;
-        if (d && bind_dim(m, d, t.dim[k], DIM_FROM_INPUT, cli_printf("the value of input %s", show_name(io->name))))
+        if (d &&
+            bind_dim(m, d, t.dim[k], DIM_FROM_INPUT,
+                cli_printf("the value of input %s", show_name(io->name))))
             return m->err->code;
     }
     return SINTER_OK;
 }
 
-/* Fills in what the symbols say by now; returns how many dims stay unknown, *last being one of them. */
+/* Fills in what the symbols say by now; returns how many dims stay unknown, *last being one of
+ * them. */
 static int resolve(Making *m, int i, int *last)
 {
     const sinter_io *io = &m->in->io[i];
@@ -280,7 +290,8 @@ static int resolve(Making *m, int i, int *last)
     return unknown;
 }
 
-/* A list of numbers fixes one unknown dim by its length. A single number fits every shape: it fills it. */
+/* A list of numbers fixes one unknown dim by its length. A single number fits every shape: it fills
+ * it. */
 static sinter_code apply_list_length(Making *m, int i)
 {
     Source *s = &m->source[i];
@@ -325,8 +336,8 @@ static void apply_defaults(Making *m)
         for (int k = 0; k < m->source[i].rank; k++)
             if (m->source[i].dim[k] < 0)
                 m->source[i].dim[k] = 1;
-        note("dims of input %s that have no name are 1 (--shape %s:... sets them)", show_name(m->in->io[i].name),
-            m->in->io[i].name);
+        note("dims of input %s that have no name are 1 (--shape %s:... sets them)",
+            show_name(m->in->io[i].name), m->in->io[i].name);
     }
 }
 
@@ -348,20 +359,20 @@ static sinter_code solve_dims(Making *m)
     return SINTER_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------- */
 
 static sinter_code fill_list(Making *m, int i, const sinter_tensor *t)
 {
     const StrList *numbers = &m->source[i].spec.numbers;
     const char *name = show_name(m->in->io[i].name);
     if (numbers->n != 1 && numbers->n != t->count)
-        return fail(m->err, SINTER_ERR_INPUT, "%d numbers for input %s, whose shape %s holds %lld", numbers->n, name,
-            show_shape(t->rank, t->dim), (long long)t->count);
+        return fail(m->err, SINTER_ERR_INPUT, "%d numbers for input %s, whose shape %s holds %lld",
+            numbers->n, name, show_shape(t->rank, t->dim), (long long)t->count);
     for (int64_t k = 0; k < t->count; k++) {
         const char *word = numbers->at[numbers->n == 1 ? 0 : k];
         if (!element_parse(t->dtype, t->data, k, word))
-            return fail(m->err, SINTER_ERR_INPUT, "%s for input %s is not a value of type %s", word, name,
-                dtype_name(t->dtype));
+            return fail(m->err, SINTER_ERR_INPUT, "%s for input %s is not a value of type %s", word,
+                name, dtype_name(t->dtype));
     }
     return SINTER_OK;
 }
@@ -377,8 +388,8 @@ static sinter_code fill(Making *m, int i, const sinter_tensor *t)
     if (s->kind == FROM_NOTHING) {
         default_range(t->dtype, &lo, &hi);
         seed = m->args->seed;
-        note("input %s not given: %s %s of random numbers, seed %llu", show_name(io->name), dtype_name(t->dtype),
-            show_shape(t->rank, t->dim), (unsigned long long)seed);
+        note("input %s not given: %s %s of random numbers, seed %llu", show_name(io->name),
+            dtype_name(t->dtype), show_shape(t->rank, t->dim), (unsigned long long)seed);
     }
     generate(t, io->name, seed, lo, hi);
     return SINTER_OK;
@@ -392,10 +403,12 @@ static sinter_code make_value(Making *m, int i)
     if (m->in->value[i] || (io->optional && s->kind == FROM_NOTHING))
         return SINTER_OK;
     if (s->rank < 0 || dtype_size(io->dtype) == 0) {
-        fail(m->err, SINTER_ERR_INPUT, "input %s must be given: the model fixes neither %s", show_name(io->name),
+        fail(m->err, SINTER_ERR_INPUT, "input %s must be given: the model fixes neither %s",
+            show_name(io->name),
             s->rank < 0 ? "its rank nor its dims" : "its values nor their lengths");
-        set_hint(m->err, s->rank < 0 ? "--shape NAME:1x3x8 gives the shape, --input NAME=@FILE the value"
-                                     : "--input NAME=@FILE.pb gives it");
+        set_hint(m->err,
+            s->rank < 0 ? "--shape NAME:1x3x8 gives the shape, --input NAME=@FILE the value"
+                        : "--input NAME=@FILE.pb gives it");
         return m->err->code;
     }
     if (sinter_tensor_new(io->dtype, s->rank, s->dim, NULL, 0, &m->in->value[i], m->err))
@@ -404,7 +417,7 @@ static sinter_code make_value(Making *m, int i)
     return fill(m, i, &t);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 static void collect(const sinter_model *model, Making *m)
 {

@@ -19,7 +19,8 @@ typedef struct Inputs {
     DimBinding *dims;
 } Inputs;
 
-/* Makes all inputs of the model by --input, --dim, --shape; what is not given is generated, and said so. */
+/* Makes all inputs of the model by --input, --dim, --shape; what is not given is generated, and
+ * said so. */
 sinter_code inputs_make(const Args *args, const sinter_model *model, Inputs *in, sinter_error *err);
 void inputs_free(Inputs *in);
 /* "[batch, 3, ?]": the shape that a model declares. */
@@ -27,6 +28,7 @@ const char *show_io_shape(const sinter_io *io);
 /* {"batch": 1, "seq": 8} */
 json_t *inputs_dims_json(const Inputs *in);
 /* Reads a .pb file; the tensor's name (may be "") is owned by the value. */
-sinter_code value_read(const char *path, sinter_value **value, const char **name, sinter_error *err);
+sinter_code value_read(const char *path, sinter_value **value, const char **name,
+    sinter_error *err);
 
 #endif

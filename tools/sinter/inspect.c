@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One graph input or output as a row; `what` is "input", "default" (an input that has one) or "output". */
+/* One graph input or output as a row; `what` is "input", "default" (an input that has one) or
+ * "output". */
 static void io_row(Format format, const char *what, const sinter_io *io)
 {
     const char *type = io->dtype ? dtype_name(io->dtype) : "?";
@@ -56,8 +57,9 @@ static void unsupported_text(const json_t *facts)
     json_array_foreach(list, i, u)
     {
         const char *domain = json_get_text(u, "domain", ""), *hint = json_get_text(u, "hint", "");
-        printf("    %s%s%s, node %s: %s\n", domain, *domain ? "." : "", json_get_text(u, "op_type", ""),
-            show_name(json_get_text(u, "node", "")), json_get_text(u, "reason", ""));
+        printf("    %s%s%s, node %s: %s\n", domain, *domain ? "." : "",
+            json_get_text(u, "op_type", ""), show_name(json_get_text(u, "node", "")),
+            json_get_text(u, "reason", ""));
         if (*hint)
             printf("      hint: %s\n", hint);
     }
@@ -67,18 +69,19 @@ static void facts_text(const sinter_model *model, const char *path, const json_t
 {
     const char *domain, *opsets = "";
     json_t *version;
-    json_object_foreach(json_object_get(facts, "opsets"), domain, version)
-        opsets = cli_printf("%s, %s opset %lld", opsets, *domain ? domain : "ai.onnx",
+    json_object_foreach(json_object_get(facts, "opsets"), domain, version) opsets =
+        cli_printf("%s, %s opset %lld", opsets, *domain ? domain : "ai.onnx",
             (long long)json_integer_value(version));
-    printf("%s\n  IR version %.0f%s; %.0f parameters\n", show_name(path), json_get_number(facts, "ir_version", 0),
-        opsets, json_get_number(facts, "parameters", 0));
+    printf("%s\n  IR version %.0f%s; %.0f parameters\n", show_name(path),
+        json_get_number(facts, "ir_version", 0), opsets, json_get_number(facts, "parameters", 0));
     io_rows(FORMAT_TEXT, model);
     op_counts_text(facts);
     unsupported_text(facts);
 }
 
 /* Takes over `facts`. */
-static void print_facts(const Args *args, const sinter_model *model, const char *path, json_t *facts)
+static void print_facts(const Args *args, const sinter_model *model, const char *path,
+    json_t *facts)
 {
     static const char *const head[] = {"kind", "name", "dtype", "shape"};
     if (args->format == FORMAT_JSON) {

@@ -19,7 +19,11 @@ static json_t *checked(json_t *value)
 /* Bytes of the UTF-8 sequence at s, or 0 when it is not one that JSON text may hold. */
 static int utf8_length(const unsigned char *s)
 {
-    int n = *s < 0x80 ? 1 : *s >= 0xC2 && *s < 0xE0 ? 2 : (*s & 0xF0) == 0xE0 ? 3 : *s >= 0xF0 && *s < 0xF5 ? 4 : 0;
+    int n = *s < 0x80             ? 1
+        : *s >= 0xC2 && *s < 0xE0 ? 2
+        : (*s & 0xF0) == 0xE0     ? 3
+        : *s >= 0xF0 && *s < 0xF5 ? 4
+                                  : 0;
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
             return 0;
@@ -56,10 +60,7 @@ json_t *json_number(double x)
     return checked(json_real(x));
 }
 
-json_t *json_whole(int64_t x)
-{
-    return checked(json_integer(x));
-}
+json_t *json_whole(int64_t x) { return checked(json_integer(x)); }
 
 json_t *json_dims(int rank, const int64_t *dim)
 {

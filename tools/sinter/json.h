@@ -1,12 +1,12 @@
-/* json.h: jansson with the failures that matter to us handled: names of a model may be any bytes, measured
- * numbers may not be finite, and out of memory ends the command. */
+/* json.h: jansson with the failures that matter to us handled: names of a model may be any bytes,
+ * measured numbers may not be finite, and out of memory ends the command. */
 #ifndef SINTER_CLI_JSON_H
 #define SINTER_CLI_JSON_H
 #include <jansson.h>
 #include <stdint.h>
 
-json_t *json_text(const char *s);      /* bytes that are not UTF-8 become U+FFFD */
-json_t *json_number(double x);         /* not finite: the largest double of that sign; NaN: null */
+json_t *json_text(const char *s); /* bytes that are not UTF-8 become U+FFFD */
+json_t *json_number(double x);    /* not finite: the largest double of that sign; NaN: null */
 json_t *json_whole(int64_t x);
 json_t *json_dims(int rank, const int64_t *dim);
 void json_put(json_t *object, const char *key, json_t *value); /* takes over value */

@@ -1,5 +1,6 @@
-/* lists.c: --list-ops and --list-passes. The one place of the command that looks below sinter.h: at the operator table,
- * which is generated, and at the pass table; both are for people and have no place in a library's interface. */
+/* lists.c: --list-ops and --list-passes. The one place of the command that looks below sinter.h: at
+ * the operator table, which is generated, and at the pass table; both are for people and have no
+ * place in a library's interface. */
 #include "cli.h"
 #include "graph/op.h"
 #include "json.h"
@@ -49,7 +50,8 @@ int list_passes(Format format)
         json_put(o, "optional", json_boolean(pass->optional));
         json_add(list, o);
         if (format == FORMAT_TEXT)
-            printf("%-12s %s%s\n", pass->name, pass->what, pass->optional ? " (can be disabled)" : "");
+            printf("%-12s %s%s\n", pass->name, pass->what,
+                pass->optional ? " (can be disabled)" : "");
         else if (format != FORMAT_JSON)
             print_row(format, 3, cell);
     }

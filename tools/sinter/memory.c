@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All blocks hang on one list: nothing is freed before exit, and a leak checker sees every block reachable. */
+/* All blocks hang on one list: nothing is freed before exit, and a leak checker sees every block
+ * reachable. */
 typedef struct Block {
     struct Block *next;
     _Alignas(16) char data[];
@@ -110,7 +111,8 @@ const char *show_shape(int rank, const int64_t *dim)
     return cli_printf("%s]", s);
 }
 
-/* Edit distance with transposed neighbours counted once, on words short enough for a mistyped option. */
+/* Edit distance with transposed neighbours counted once, on words short enough for a mistyped
+ * option. */
 static int edit_distance(const char *a, const char *b)
 {
     enum { MOST = 48 };
@@ -128,7 +130,8 @@ static int edit_distance(const char *a, const char *b)
                 best = d[i - 1][j] + 1;
             if (d[i][j - 1] + 1 < best)
                 best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
@@ -136,7 +139,8 @@ static int edit_distance(const char *a, const char *b)
     return d[n][m];
 }
 
-/* Near means at most a third of the word's letters changed, but always one; or an unfinished word. */
+/* Near means at most a third of the word's letters changed, but always one; or an unfinished word.
+ */
 const char *nearest(const char *word, const StrList *candidates)
 {
     const char *best = NULL;

@@ -1,9 +1,11 @@
 /* npy.c: the .npy format: magic, version, a Python dict literal as header, then the elements.
  *
- *     93 'NUMPY' major minor length {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } data
+ *     93 'NUMPY' major minor length {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ * data
  *
- * The header is untrusted: sizes are checked for overflow and against the bytes that are there before any
- * memory is taken. Elements stay little-endian, as everywhere in sinter; big-endian files are refused by name.
+ * The header is untrusted: sizes are checked for overflow and against the bytes that are there
+ * before any memory is taken. Elements stay little-endian, as everywhere in sinter; big-endian
+ * files are refused by name.
  */
 #include "npy.h"
 #include "cli.h"
@@ -13,15 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Type strings without the byte order. NumPy has no bfloat16; ml_dtypes writes it as two raw bytes. */
+/* Type strings without the byte order. NumPy has no bfloat16; ml_dtypes writes it as two raw bytes.
+ */
 static const struct {
     const char *descr;
     sinter_dtype type;
 } descrs[] = {
-    {"f4", SINTER_FLOAT32}, {"f8", SINTER_FLOAT64}, {"f2", SINTER_FLOAT16}, {"i1", SINTER_INT8},
-    {"i2", SINTER_INT16}, {"i4", SINTER_INT32}, {"i8", SINTER_INT64}, {"u1", SINTER_UINT8},
-    {"u2", SINTER_UINT16}, {"u4", SINTER_UINT32}, {"u8", SINTER_UINT64}, {"b1", SINTER_BOOL},
-    {"c8", SINTER_COMPLEX64}, {"c16", SINTER_COMPLEX128}, {"V2", SINTER_BFLOAT16},
+    {"f4", SINTER_FLOAT32},
+    {"f8", SINTER_FLOAT64},
+    {"f2", SINTER_FLOAT16},
+    {"i1", SINTER_INT8},
+    {"i2", SINTER_INT16},
+    {"i4", SINTER_INT32},
+    {"i8", SINTER_INT64},
+    {"u1", SINTER_UINT8},
+    {"u2", SINTER_UINT16},
+    {"u4", SINTER_UINT32},
+    {"u8", SINTER_UINT64},
+    {"b1", SINTER_BOOL},
+    {"c8", SINTER_COMPLEX64},
+    {"c16", SINTER_COMPLEX128},
+    {"V2", SINTER_BFLOAT16},
 };
 enum { N_DESCRS = sizeof descrs / sizeof *descrs };
 
@@ -80,9 +94,11 @@ static sinter_code parse_shape(const char *p, const char *where, Header *h, sint
         if (end == p || d < 0)
             return fail(err, SINTER_ERR_INPUT, "%s: broken .npy header (shape)", where);
         if (h->rank == SINTER_MAX_RANK)
-            return fail(err, SINTER_ERR_LIMIT, "%s: more than %d dimensions", where, SINTER_MAX_RANK);
+            return fail(err, SINTER_ERR_LIMIT, "%s: more than %d dimensions", where,
+                SINTER_MAX_RANK);
         if (__builtin_mul_overflow(h->count, d, &h->count))
-            return fail(err, SINTER_ERR_INPUT, "%s: the product of the dimensions overflows", where);
+            return fail(err, SINTER_ERR_INPUT, "%s: the product of the dimensions overflows",
+                where);
         h->dim[h->rank++] = d;
         p = end;
     }
@@ -120,7 +136,8 @@ static void copy_fortran(const Header *h, const char *from, char *to)
     }
 }
 
-/* Finds the dict; returns the offset of the data, or 0 when the file is not .npy or is cut short. */
+/* Finds the dict; returns the offset of the data, or 0 when the file is not .npy or is cut short.
+ */
 static size_t header_text(const char *bytes, size_t n, const char **dict)
 {
     const unsigned char *b = (const unsigned char *)bytes;
@@ -135,7 +152,8 @@ static size_t header_text(const char *bytes, size_t n, const char **dict)
     return start + length;
 }
 
-sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_value **value, sinter_error *err)
+sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_value **value,
+    sinter_error *err)
 {
     Header h = {.rank = 0};
     const char *dict;
@@ -145,8 +163,10 @@ sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_val
         return fail(err, SINTER_ERR_INPUT, "%s is not a .npy array (or is cut short)", where);
     if (parse_header(dict, where, &h, err))
         return err->code;
-    if (__builtin_mul_overflow((size_t)h.count, (size_t)dtype_size(h.type), &size) || size > n - start)
-        return fail(err, SINTER_ERR_INPUT, "%s: %s %s needs more bytes than the %zu that follow its header", where,
+    if (__builtin_mul_overflow((size_t)h.count, (size_t)dtype_size(h.type), &size) ||
+        size > n - start)
+        return fail(err, SINTER_ERR_INPUT,
+            "%s: %s %s needs more bytes than the %zu that follow its header", where,
             dtype_name(h.type), show_shape(h.rank, h.dim), n - start);
     if (sinter_tensor_new(h.type, h.rank, h.dim, NULL, 0, value, err))
         return err->code;
@@ -177,17 +197,17 @@ static const char *npy_descr(sinter_dtype type)
     return NULL;
 }
 
-bool npy_holds(sinter_dtype type)
-{
-    return type != SINTER_BFLOAT16 && npy_descr(type);
-}
+bool npy_holds(sinter_dtype type) { return type != SINTER_BFLOAT16 && npy_descr(type); }
 
 /* "(3, 4)"; one dimension needs the comma that makes a Python tuple. */
 static const char *shape_tuple(const sinter_tensor *t)
 {
     const char *s = "(";
     for (int i = 0; i < t->rank; i++)
-        s = cli_printf("%s%lld%s", s, (long long)t->dim[i], i + 1 < t->rank ? ", " : t->rank == 1 ? "," : "");
+        s = cli_printf("%s%lld%s", s, (long long)t->dim[i],
+            i + 1 < t->rank    ? ", "
+                : t->rank == 1 ? ","
+                               : "");
     return cli_printf("%s)", s);
 }
 
@@ -195,7 +215,8 @@ static const char *shape_tuple(const sinter_tensor *t)
 sinter_code npy_format(const sinter_tensor *t, char **bytes, size_t *n, sinter_error *err)
 {
     if (!npy_holds(t->dtype))
-        return fail(err, SINTER_ERR_USAGE, "a .npy array can't hold the type %s", dtype_name(t->dtype));
+        return fail(err, SINTER_ERR_USAGE, "a .npy array can't hold the type %s",
+            dtype_name(t->dtype));
     const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
     const char *dict = cli_printf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order,
         npy_descr(t->dtype), shape_tuple(t));

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 
 /* Reads an array (format 1 to 3, C or Fortran order) from memory; `where` names it in messages. */
-sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_value **value, sinter_error *err);
+sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_value **value,
+    sinter_error *err);
 sinter_code npy_read(const char *path, sinter_value **value, sinter_error *err);
 /* The array `key` of an archive. Without a key: the one called `name`, or else the only one. */
-sinter_code npz_read(const char *path, const char *key, const char *name, sinter_value **value, sinter_error *err);
+sinter_code npz_read(const char *path, const char *key, const char *name, sinter_value **value,
+    sinter_error *err);
 
 /* Whether an array of the type can be written. */
 bool npy_holds(sinter_dtype type);

@@ -33,7 +33,8 @@ static StrList array_names(zip_t *z)
 }
 
 /* The member to read, or NULL with the error that tells which there are. */
-static const char *choose(zip_t *z, const char *path, const char *key, const char *name, sinter_error *err)
+static const char *choose(zip_t *z, const char *path, const char *key, const char *name,
+    sinter_error *err)
 {
     StrList names = array_names(z);
     const char *all = "", *want = key ? key : name;
@@ -49,8 +50,8 @@ static const char *choose(zip_t *z, const char *path, const char *key, const cha
     return NULL;
 }
 
-static sinter_code read_member(zip_t *z, const char *member, const char *where, sinter_value **value,
-    sinter_error *err)
+static sinter_code read_member(zip_t *z, const char *member, const char *where,
+    sinter_value **value, sinter_error *err)
 {
     zip_stat_t st;
     if (zip_stat(z, member, ZIP_FL_ENC_RAW, &st) || !(st.valid & ZIP_STAT_SIZE))
@@ -61,7 +62,8 @@ static sinter_code read_member(zip_t *z, const char *member, const char *where, 
     if (!f)
         code = fail(err, SINTER_ERR_IO, "%s: %s", where, zip_strerror(z));
     else if (!bytes)
-        code = fail(err, SINTER_ERR_MEMORY, "%s: no memory for its %llu bytes", where, (unsigned long long)st.size);
+        code = fail(err, SINTER_ERR_MEMORY, "%s: no memory for its %llu bytes", where,
+            (unsigned long long)st.size);
     else if (zip_fread(f, bytes, st.size) != (zip_int64_t)st.size)
         code = fail(err, SINTER_ERR_IO, "%s: %s", where, zip_file_strerror(f));
     else
@@ -72,7 +74,8 @@ static sinter_code read_member(zip_t *z, const char *member, const char *where, 
     return code;
 }
 
-sinter_code npz_read(const char *path, const char *key, const char *name, sinter_value **value, sinter_error *err)
+sinter_code npz_read(const char *path, const char *key, const char *name, sinter_value **value,
+    sinter_error *err)
 {
     zip_t *z = open_archive(path, ZIP_RDONLY, err);
     if (!z)
@@ -84,7 +87,8 @@ sinter_code npz_read(const char *path, const char *key, const char *name, sinter
     return array && *value ? SINTER_OK : err->code;
 }
 
-/* Stored, not compressed: np.savez does the same, and a reader can map it. libzip owns the bytes afterwards. */
+/* Stored, not compressed: np.savez does the same, and a reader can map it. libzip owns the bytes
+ * afterwards. */
 static bool add_array(zip_t *z, const char *name, const sinter_tensor *t, sinter_error *err)
 {
     char *bytes;

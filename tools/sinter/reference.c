@@ -1,7 +1,8 @@
 /* reference.c: see reference.h.
  *
- * The interpreter evaluates definitions directly and is the oracle. It is far slower than compiled code, so for a
- * model that would keep it busy for long the unfused scalar tier stands in, which the tests hold equal to it.
+ * The interpreter evaluates definitions directly and is the oracle. It is far slower than compiled
+ * code, so for a model that would keep it busy for long the unfused scalar tier stands in, which
+ * the tests hold equal to it.
  */
 #include "reference.h"
 #include "element.h"
@@ -9,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* An upper bound on multiplications: every weight or input element meets every element that is computed. */
+/* An upper bound on multiplications: every weight or input element meets every element that is
+ * computed. */
 static double work_bound(Session *s)
 {
     double elements = 0, inputs = 0;

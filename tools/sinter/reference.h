@@ -23,7 +23,8 @@ typedef struct Judgement {
     Verdict *verdict;
 } Judgement;
 
-/* Compiles and runs the reference on the session's inputs and compares the outputs that session->main has now. */
+/* Compiles and runs the reference on the session's inputs and compares the outputs that
+ * session->main has now. */
 sinter_code judge(Session *s, Judgement *j, sinter_error *err);
 
 #endif

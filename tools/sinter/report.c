@@ -1,4 +1,5 @@
-/* report.c: `sinter report`: the account of fusion, with measured times and the verdict on the same line. */
+/* report.c: `sinter report`: the account of fusion, with measured times and the verdict on the same
+ * line. */
 #include "baseline.h"
 #include "json.h"
 #include "reference.h"
@@ -69,7 +70,8 @@ static const char *verdict_word(const Measured *m)
     return !m->ran ? "not run" : m->judgement.same ? "ok" : "differs";
 }
 
-/* The contract's object: the library's facts, with what was measured before the long list of edges. */
+/* The contract's object: the library's facts, with what was measured before the long list of edges.
+ */
 static json_t *report_json(Session *s, const Measured *m, const json_t *facts)
 {
     const char *key;
@@ -77,9 +79,8 @@ static json_t *report_json(Session *s, const Measured *m, const json_t *facts)
     json_put(o, "isa", json_text(session_isa(s, facts)));
     json_put(o, "dims", inputs_dims_json(&s->inputs));
     json_put(o, "threads", json_whole(session_threads(s, facts)));
-    json_object_foreach((json_t *)facts, key, value)
-        if (strcmp(key, "edges") != 0 && !json_object_get(o, key))
-            json_put(o, key, json_incref(value));
+    json_object_foreach((json_t *)facts, key, value) if (strcmp(key, "edges") != 0 &&
+        !json_object_get(o, key)) json_put(o, key, json_incref(value));
     if (!json_object_get(o, "compile_ms"))
         json_put(o, "compile_ms", json_number(s->main.compile_ms));
     if (m->ran) {
@@ -90,7 +91,8 @@ static json_t *report_json(Session *s, const Measured *m, const json_t *facts)
         json_put(o, "reference", json_text(m->judgement.reference));
     } else {
         for (int i = 0; i < 4; i++)
-            json_put(o, (const char *const[]){"min_ms", "min_ms_unfused", "max_ulp", "max_abs"}[i], json_null());
+            json_put(o, (const char *const[]){"min_ms", "min_ms_unfused", "max_ulp", "max_abs"}[i],
+                json_null());
     }
     json_put(o, "verdict", json_text(verdict_word(m)));
     value = json_object_get(facts, "edges");
@@ -117,46 +119,54 @@ static void print_edges(const json_t *report)
         if (strcmp(json_get_text(e, "fate", ""), "materialised") != 0)
             continue;
         const char *unlock = json_get_text(e, "unlock", "");
-        printf("  %s -> %s: %s, %s%s%s\n", show_name(json_get_text(e, "from", "")), show_name(json_get_text(e, "to", "")),
-            json_get_text(e, "reason", ""), show_bytes(json_get_number(e, "bytes", 0)), *unlock ? "; " : "", unlock);
+        printf("  %s -> %s: %s, %s%s%s\n", show_name(json_get_text(e, "from", "")),
+            show_name(json_get_text(e, "to", "")), json_get_text(e, "reason", ""),
+            show_bytes(json_get_number(e, "bytes", 0)), *unlock ? "; " : "", unlock);
     }
 }
 
 static void print_text(Session *s, const Measured *m, const json_t *r)
 {
-    const json_t *unfused = json_object_get(r, "unfused"), *stored = json_object_get(r, "materialised");
+    const json_t *unfused = json_object_get(r, "unfused"),
+                 *stored = json_object_get(r, "materialised");
     const json_t *stored_unfused = json_object_get(unfused, "materialised");
     printf("%s\n  nodes        %.0f imported, %.0f after passes\n", show_name(s->path),
         json_get_number(r, "nodes_imported", 0), json_get_number(r, "nodes_final", 0));
-    printf("  launches     %.0f (unfused %.0f): %.0f groups, %.0f library calls, %.0f unique kernels, %.0f loop nests\n",
-        json_get_number(r, "launches", 0), json_get_number(unfused, "launches", 0), json_get_number(r, "groups", 0),
-        json_get_number(r, "library_calls", 0), json_get_number(r, "unique_kernels", 0),
-        json_get_number(r, "loop_nests", 0));
-    printf("  materialised %.0f values, %s (unfused %.0f, %s)\n", json_get_number(stored, "count", 0),
-        show_bytes(json_get_number(stored, "bytes", 0)), json_get_number(stored_unfused, "count", 0),
+    printf(
+        "  launches     %.0f (unfused %.0f): %.0f groups, %.0f library calls, %.0f unique kernels, %.0f loop nests\n",
+        json_get_number(r, "launches", 0), json_get_number(unfused, "launches", 0),
+        json_get_number(r, "groups", 0), json_get_number(r, "library_calls", 0),
+        json_get_number(r, "unique_kernels", 0), json_get_number(r, "loop_nests", 0));
+    printf("  materialised %.0f values, %s (unfused %.0f, %s)\n",
+        json_get_number(stored, "count", 0), show_bytes(json_get_number(stored, "bytes", 0)),
+        json_get_number(stored_unfused, "count", 0),
         show_bytes(json_get_number(stored_unfused, "bytes", 0)));
     printf("  arena        %s (bound %s)\n", show_bytes(json_get_number(r, "arena_bytes", 0)),
         show_bytes(json_get_number(r, "arena_bound_bytes", 0)));
     printf("  compiled in  %.2f ms\n", json_get_number(r, "compile_ms", 0));
     if (m->ran)
-        printf("  run          %.4f ms (unfused %.4f ms), %.0f threads\n  verdict      %s: max ULP %.0f, max abs %.3g "
-               "against the %s\n",
-            m->min_ms, m->min_ms_unfused, json_get_number(r, "threads", 0), verdict_word(m), m->judgement.max_ulp,
-            m->judgement.max_abs, m->judgement.reference);
+        printf(
+            "  run          %.4f ms (unfused %.4f ms), %.0f threads\n  verdict      %s: max ULP %.0f, max abs %.3g "
+            "against the %s\n",
+            m->min_ms, m->min_ms_unfused, json_get_number(r, "threads", 0), verdict_word(m),
+            m->judgement.max_ulp, m->judgement.max_abs, m->judgement.reference);
     else
         printf("  verdict      not run\n");
     print_edges(r);
 }
 
-static const char *const columns[] = {"model", "nodes_imported", "nodes_final", "groups", "launches",
-    "launches_unfused", "materialised", "bytes", "materialised_unfused", "bytes_unfused", "arena_bytes", "compile_ms",
-    "min_ms", "min_ms_unfused", "max_ulp", "max_abs", "verdict"};
+static const char *const columns[] = {"model", "nodes_imported", "nodes_final", "groups",
+    "launches", "launches_unfused", "materialised", "bytes", "materialised_unfused",
+    "bytes_unfused", "arena_bytes", "compile_ms", "min_ms", "min_ms_unfused", "max_ulp", "max_abs",
+    "verdict"};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const char *cell_of(const json_t *o, const char *key)
 {
     json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? cli_printf("%.6g", json_number_value(v)) : json_is_string(v) ? json_string_value(v) : "";
+    return json_is_number(v) ? cli_printf("%.6g", json_number_value(v))
+        : json_is_string(v)  ? json_string_value(v)
+                             : "";
 }
 
 static const char *count_cell(const json_t *o, const char *key)
@@ -166,13 +176,16 @@ static const char *count_cell(const json_t *o, const char *key)
 
 static void print_table_row(Session *s, Format format, const json_t *r)
 {
-    const json_t *unfused = json_object_get(r, "unfused"), *stored = json_object_get(r, "materialised");
+    const json_t *unfused = json_object_get(r, "unfused"),
+                 *stored = json_object_get(r, "materialised");
     const json_t *stored_unfused = json_object_get(unfused, "materialised");
-    const char *cell[COLUMNS] = {show_name(s->path), count_cell(r, "nodes_imported"), count_cell(r, "nodes_final"),
-        count_cell(r, "groups"), count_cell(r, "launches"), count_cell(unfused, "launches"), count_cell(stored, "count"),
-        count_cell(stored, "bytes"), count_cell(stored_unfused, "count"), count_cell(stored_unfused, "bytes"),
-        count_cell(r, "arena_bytes"), cell_of(r, "compile_ms"), cell_of(r, "min_ms"), cell_of(r, "min_ms_unfused"),
-        cell_of(r, "max_ulp"), cell_of(r, "max_abs"), cell_of(r, "verdict")};
+    const char *cell[COLUMNS] = {show_name(s->path), count_cell(r, "nodes_imported"),
+        count_cell(r, "nodes_final"), count_cell(r, "groups"), count_cell(r, "launches"),
+        count_cell(unfused, "launches"), count_cell(stored, "count"), count_cell(stored, "bytes"),
+        count_cell(stored_unfused, "count"), count_cell(stored_unfused, "bytes"),
+        count_cell(r, "arena_bytes"), cell_of(r, "compile_ms"), cell_of(r, "min_ms"),
+        cell_of(r, "min_ms_unfused"), cell_of(r, "max_ulp"), cell_of(r, "max_abs"),
+        cell_of(r, "verdict")};
     print_row(format, COLUMNS, cell);
 }
 
@@ -196,7 +209,8 @@ static sinter_code tell(Session *s, const Measured *m, bool *same, sinter_error 
         return err->code;
     json_t *r = report_json(s, m, facts);
     print_report(s, m, r);
-    if (args->check && baseline_check(args->check, s->path, r, same, err) == SINTER_OK && m->ran && !m->judgement.same)
+    if (args->check && baseline_check(args->check, s->path, r, same, err) == SINTER_OK && m->ran &&
+        !m->judgement.same)
         *same = false;
     if (args->record && !err->code)
         baseline_record(args->record, s->path, r, err);

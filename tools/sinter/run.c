@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing
+ * -------------------------------------------------------------------------------------- */
 
 static sinter_code write_folder(Session *s, const char *path, sinter_error *err)
 {
@@ -37,8 +38,8 @@ static sinter_code write_archive(Session *s, const char *path, sinter_error *err
     for (int i = 0; i < n; i++) {
         names[i] = output_name(s, i);
         if (sinter_tensor_get(s->main.output[i], &tensors[i]) || !npy_holds(tensors[i].dtype)) {
-            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)", path,
-                show_name(names[i]), dtype_name(tensors[i].dtype));
+            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)",
+                path, show_name(names[i]), dtype_name(tensors[i].dtype));
             set_hint(err, "-o DIR/ writes it as output_%d.pb", i);
             return err->code;
         }
@@ -46,8 +47,10 @@ static sinter_code write_archive(Session *s, const char *path, sinter_error *err
     return npz_write(path, n, names, tensors, err);
 }
 
-/* What can be known wrong before a long run: the form of -o, and declared types that the archive can't hold. */
-static sinter_code check_output_option(const Args *args, const sinter_model *model, sinter_error *err)
+/* What can be known wrong before a long run: the form of -o, and declared types that the archive
+ * can't hold. */
+static sinter_code check_output_option(const Args *args, const sinter_model *model,
+    sinter_error *err)
 {
     sinter_io io;
     const char *path = args->output;
@@ -57,8 +60,8 @@ static sinter_code check_output_option(const Args *args, const sinter_model *mod
         return fail(err, SINTER_ERR_USAGE, "-o %s: want a folder (DIR/) or a file .npz", path);
     for (int i = 0; sinter_output(model, i, &io) == SINTER_OK; i++) {
         if (io.dtype && !npy_holds(io.dtype)) {
-            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)", path,
-                show_name(io.name), dtype_name(io.dtype));
+            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)",
+                path, show_name(io.name), dtype_name(io.dtype));
             set_hint(err, "-o DIR/ writes it as output_%d.pb", i);
             return err->code;
         }
@@ -75,10 +78,12 @@ static sinter_code write_outputs(Session *s, sinter_error *err)
     return folder ? write_folder(s, path, err) : write_archive(s, path, err);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing
+ * ------------------------------------------------------------------------------------ */
 
 /* Says where and by how much output i is off. */
-static void tell_difference(const char *name, const Comparison *c, const sinter_tensor *e, const sinter_tensor *a)
+static void tell_difference(const char *name, const Comparison *c, const sinter_tensor *e,
+    const sinter_tensor *a)
 {
     char want[64], got[64];
     if (c->problem) {
@@ -90,8 +95,8 @@ static void tell_difference(const char *name, const Comparison *c, const sinter_
     fprintf(stderr,
         "sinter: output %s differs in %lld of %lld elements; worst at %s: expected %s, got %s "
         "(max abs %.3g, max ULP %.0f)\n",
-        show_name(name), (long long)c->differing, (long long)e->count, show_index(e, c->worst), want, got,
-        c->max_abs, c->max_ulp);
+        show_name(name), (long long)c->differing, (long long)e->count, show_index(e, c->worst),
+        want, got, c->max_abs, c->max_ulp);
 }
 
 static sinter_code compare_one(Session *s, const char *folder, int i, bool *same, sinter_error *err)
@@ -103,8 +108,8 @@ static sinter_code compare_one(Session *s, const char *folder, int i, bool *same
         return err->code;
     if (sinter_tensor_get(expected, &e) || sinter_tensor_get(s->main.output[i], &a)) {
         sinter_value_free(expected);
-        return fail(err, SINTER_ERR_UNSUPPORTED, "output %s is not a tensor: it can't be compared yet",
-            show_name(output_name(s, i)));
+        return fail(err, SINTER_ERR_UNSUPPORTED,
+            "output %s is not a tensor: it can't be compared yet", show_name(output_name(s, i)));
     }
     Comparison c = compare_tensors(&e, &a, tolerance);
     if (!c.same) {
@@ -125,8 +130,9 @@ static sinter_code compare_outputs(Session *s, bool *same, sinter_error *err)
     if (n <= 0)
         return fail(err, SINTER_ERR_IO, "--expect %s: no folder with output_K.pb", s->args->expect);
     if (n != s->main.n_outputs || numbers[n - 1] != n - 1)
-        return fail(err, SINTER_ERR_INPUT, "--expect %s: %d files output_K.pb up to K = %d, but the model has %d outputs",
-            folder, n, numbers[n - 1], s->main.n_outputs);
+        return fail(err, SINTER_ERR_INPUT,
+            "--expect %s: %d files output_K.pb up to K = %d, but the model has %d outputs", folder,
+            n, numbers[n - 1], s->main.n_outputs);
     for (int i = 0; i < n; i++)
         if (compare_one(s, folder, i, same, err))
             return err->code;
@@ -135,7 +141,8 @@ static sinter_code compare_outputs(Session *s, bool *same, sinter_error *err)
     return SINTER_OK;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------- */
+/* ---- telling
+ * -------------------------------------------------------------------------------------- */
 
 static void print_rows(Session *s, Format format)
 {
@@ -187,7 +194,8 @@ static sinter_code run_model(Session *s, bool *same, sinter_error *err)
     options_from_args(s->args, &options);
     if (labels_read(s->args->labels, &labels, err) || check_output_option(s->args, s->model, err))
         return err->code;
-    if (session_inputs(s, err) || runner_open(s, &options, &s->main, err) || runner_run(s, &s->main, err))
+    if (session_inputs(s, err) || runner_open(s, &options, &s->main, err) ||
+        runner_run(s, &s->main, err))
         return err->code;
     if (write_outputs(s, err) || compare_outputs(s, same, err))
         return err->code;

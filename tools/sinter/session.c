@@ -66,7 +66,8 @@ sinter_code session_load(Session *s, const Args *args, const char *path, sinter_
 sinter_code session_inputs(Session *s, sinter_error *err)
 {
     sinter_error problem;
-    if (sinter_model_problem(s->model, 0, &problem) == SINTER_OK) { /* before inputs are asked for in vain */
+    if (sinter_model_problem(s->model, 0, &problem) ==
+        SINTER_OK) { /* before inputs are asked for in vain */
         fail(err, problem.code, "%s: sinter can't compile this model", show_name(s->path));
         return tell_problems(s, err);
     }
@@ -100,8 +101,8 @@ sinter_code runner_open(Session *s, const sinter_options *options, Runner *r, si
 sinter_code runner_run(Session *s, Runner *r, sinter_error *err)
 {
     memset(r->output, 0, sizeof *r->output * (size_t)r->n_outputs);
-    return sinter_run(r->context, (const sinter_value *const *)s->inputs.value, s->inputs.n, r->output, r->n_outputs,
-        err);
+    return sinter_run(r->context, (const sinter_value *const *)s->inputs.value, s->inputs.n,
+        r->output, r->n_outputs, err);
 }
 
 void runner_close(Runner *r)
@@ -166,7 +167,8 @@ static int gravity(int status)
     return 5;
 }
 
-int for_each_model(const Args *args, sinter_error *err, int (*work)(const Args *, const char *path, sinter_error *))
+int for_each_model(const Args *args, sinter_error *err,
+    int (*work)(const Args *, const char *path, sinter_error *))
 {
     int worst = EXIT_OK;
     for (int i = 0; i < args->models.n; i++) {

@@ -23,8 +23,9 @@ typedef struct Session {
 } Session;
 
 double now_ms(void);
-/* Loads; then session_inputs makes the inputs. On failure everything is released by session_close. An unsupported model
- * has all its problems printed, and err->code is set with an empty message (nothing is left to say). */
+/* Loads; then session_inputs makes the inputs. On failure everything is released by session_close.
+ * An unsupported model has all its problems printed, and err->code is set with an empty message
+ * (nothing is left to say). */
 sinter_code session_load(Session *s, const Args *args, const char *path, sinter_error *err);
 sinter_code session_inputs(Session *s, sinter_error *err);
 void session_close(Session *s);
@@ -44,7 +45,9 @@ int session_threads(const Session *s, const json_t *report);
 /* The name of output i as the model declares it. */
 const char *output_name(const Session *s, int i);
 
-/* Does `work` for each model of the command line, telling errors as they come; returns the gravest exit status. */
-int for_each_model(const Args *args, sinter_error *err, int (*work)(const Args *, const char *path, sinter_error *));
+/* Does `work` for each model of the command line, telling errors as they come; returns the gravest
+ * exit status. */
+int for_each_model(const Args *args, sinter_error *err,
+    int (*work)(const Args *, const char *path, sinter_error *));
 
 #endif

@@ -1,4 +1,5 @@
-/* spec.c: see spec.h. Nothing here knows a model: names are matched and types applied in inputs.c. */
+/* spec.c: see spec.h. Nothing here knows a model: names are matched and types applied in inputs.c.
+ */
 #include "spec.h"
 #include "file.h"
 #include <dirent.h>
@@ -64,7 +65,8 @@ static sinter_code parse_file(const char *text, const char *path, Spec *spec, si
         spec->kind = SPEC_FOLDER;
         split_key(spec);
         if (spec->kind != SPEC_NPZ)
-            return fail(err, SINTER_ERR_USAGE, "--input %s: files end in .npy, .pb or .npz[:KEY]", text);
+            return fail(err, SINTER_ERR_USAGE, "--input %s: files end in .npy, .pb or .npz[:KEY]",
+                text);
     }
     return SINTER_OK;
 }
@@ -85,7 +87,8 @@ static sinter_code parse_rand(const char *text, const char *p, Spec *spec, sinte
         ok = end != p && !*end;
     }
     if (!ok || !(spec->lo <= spec->hi) || spec->hi - spec->lo > 1e300)
-        return fail(err, SINTER_ERR_USAGE, "--input %s: want NAME=rand:SEED:LO:HI with LO <= HI", text);
+        return fail(err, SINTER_ERR_USAGE, "--input %s: want NAME=rand:SEED:LO:HI with LO <= HI",
+            text);
     return SINTER_OK;
 }
 
@@ -115,9 +118,11 @@ sinter_code spec_parse(const char *text, Spec *spec, sinter_error *err)
         spec->path = text;
         if (is_folder(text))
             return SINTER_OK;
-        fail(err, strchr(text, '=') ? SINTER_ERR_USAGE : SINTER_ERR_IO, "--input %s: no such folder", text);
-        set_hint(err, "want DIR, NAME=@FILE.npy, NAME=@FILE.pb, NAME=@FILE.npz[:KEY], NAME=rand:SEED:LO:HI "
-                      "or NAME=1,2,3");
+        fail(err, strchr(text, '=') ? SINTER_ERR_USAGE : SINTER_ERR_IO,
+            "--input %s: no such folder", text);
+        set_hint(err,
+            "want DIR, NAME=@FILE.npy, NAME=@FILE.pb, NAME=@FILE.npz[:KEY], NAME=rand:SEED:LO:HI "
+            "or NAME=1,2,3");
         return err->code;
     }
     const char *p = equals + 1;
@@ -166,7 +171,8 @@ sinter_code shape_parse(const char *text, ShapeSpec *shape, sinter_error *err)
     do {
         size_t n = strcspn(++p, "x");
         if (shape->rank == SINTER_MAX_RANK)
-            return fail(err, SINTER_ERR_USAGE, "--shape %s: more than %d dimensions", text, SINTER_MAX_RANK);
+            return fail(err, SINTER_ERR_USAGE, "--shape %s: more than %d dimensions", text,
+                SINTER_MAX_RANK);
         if (!parse_size(p, n, &shape->dim[shape->rank++]))
             return fail(err, SINTER_ERR_USAGE, "--shape %s: want NAME:1x3x8", text);
         p += n;

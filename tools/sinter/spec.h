@@ -1,10 +1,11 @@
 /* spec.h: the grammar of --input, --dim and --shape.
  *
- *     SPEC  = DIR | NAME=@FILE.npy | NAME=@FILE.pb | NAME=@FILE.npz[:KEY] | NAME=rand:SEED:LO:HI | NAME=1,2,3
- *     DIM   = NAME=N           the last '=' divides
- *     SHAPE = NAME:1x3x8       the last ':' divides; NAME: alone is a scalar
+ *     SPEC  = DIR | NAME=@FILE.npy | NAME=@FILE.pb | NAME=@FILE.npz[:KEY] | NAME=rand:SEED:LO:HI |
+ * NAME=1,2,3 DIM   = NAME=N           the last '=' divides SHAPE = NAME:1x3x8       the last ':'
+ * divides; NAME: alone is a scalar
  *
- * Names of a model may hold '=' and ':': the first '=' that is followed by '@', "rand:" or a number ends the name.
+ * Names of a model may hold '=' and ':': the first '=' that is followed by '@', "rand:" or a number
+ * ends the name.
  */
 #ifndef SINTER_CLI_SPEC_H
 #define SINTER_CLI_SPEC_H
@@ -31,9 +32,11 @@ typedef struct ShapeSpec {
 } ShapeSpec;
 sinter_code shape_parse(const char *text, ShapeSpec *shape, sinter_error *err);
 
-/* The folder that holds a data set's files: `path` itself, or its test_data_set_0 when `path` has no PREFIX_K.pb. */
+/* The folder that holds a data set's files: `path` itself, or its test_data_set_0 when `path` has
+ * no PREFIX_K.pb. */
 const char *data_set_folder(const char *path, const char *prefix);
-/* Numbers K of the files PREFIX_K.pb of a folder, ascending; the count is returned, -1 when it can't be read. */
+/* Numbers K of the files PREFIX_K.pb of a folder, ascending; the count is returned, -1 when it
+ * can't be read. */
 int data_set_files(const char *folder, const char *prefix, int **numbers);
 
 #endif

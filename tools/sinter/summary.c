@@ -49,9 +49,10 @@ sinter_code labels_read(const char *path, StrList *labels, sinter_error *err)
     return SINTER_OK;
 }
 
-/* ---- the largest values of a row ---------------------------------------------------------------- */
+/* ---- the largest values of a row ---------------------------------------------------------- */
 
-/* Inserts into the k best so far, largest first; of equals the lower index first. NaN never enters. */
+/* Inserts into the k best so far, largest first; of equals the lower index first. NaN never enters.
+ */
 static int best_of_row(const sinter_tensor *t, int64_t start, int64_t length, int k, int64_t *best)
 {
     int n = 0;
@@ -118,7 +119,8 @@ static json_t *top_json(const sinter_tensor *t, int top, const StrList *labels)
             json_t *o = json_object();
             const char *label = label_of(labels, r.best[i]);
             json_put(o, "index", json_whole(r.best[i]));
-            json_put(o, "value", json_number(element_get(t->dtype, t->data, row * r.length + r.best[i])));
+            json_put(o, "value",
+                json_number(element_get(t->dtype, t->data, row * r.length + r.best[i])));
             if (label)
                 json_put(o, "label", json_text(label));
             json_add(list, o);
@@ -128,7 +130,8 @@ static json_t *top_json(const sinter_tensor *t, int top, const StrList *labels)
     return rows;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole
+ * ----------------------------------------------------------------------------------- */
 
 void summary_text(const char *name, const sinter_tensor *t, int top, const StrList *labels)
 {
@@ -143,7 +146,8 @@ void summary_text(const char *name, const sinter_tensor *t, int top, const StrLi
     if (s.numbers > 1)
         printf("  min %.6g  max %.6g  mean %.6g\n", s.min, s.max, s.mean);
     if (s.not_finite)
-        printf("  %lld of %lld values are NaN or infinite\n", (long long)s.not_finite, (long long)t->count);
+        printf("  %lld of %lld values are NaN or infinite\n", (long long)s.not_finite,
+            (long long)t->count);
     if (top)
         top_text(t, top, labels);
 }
@@ -185,17 +189,14 @@ json_t *summary_json(const char *name, const sinter_tensor *t, int top, const St
     return o;
 }
 
-static const char *number_cell(double x, bool given)
-{
-    return given ? cli_printf("%.6g", x) : "";
-}
+static const char *number_cell(double x, bool given) { return given ? cli_printf("%.6g", x) : ""; }
 
 void summary_row(const char *name, const sinter_tensor *t, Format format)
 {
     Statistics s = statistics(t);
     const char *cell[] = {name, dtype_name(t->dtype), show_shape(t->rank, t->dim),
-        cli_printf("%lld", (long long)t->count), number_cell(s.min, s.numbers), number_cell(s.max, s.numbers),
-        number_cell(s.mean, s.numbers)};
+        cli_printf("%lld", (long long)t->count), number_cell(s.min, s.numbers),
+        number_cell(s.max, s.numbers), number_cell(s.mean, s.numbers)};
     print_row(format, 7, cell);
 }
 

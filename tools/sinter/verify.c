@@ -6,10 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *verdict_word(bool same)
-{
-    return same ? "ok" : "differs";
-}
+static const char *verdict_word(bool same) { return same ? "ok" : "differs"; }
 
 static void print_text(Session *s, const Judgement *j)
 {
@@ -21,11 +18,11 @@ static void print_text(Session *s, const Judgement *j)
             printf("  %s: differs: %s\n", show_name(v->name), c->problem);
             continue;
         }
-        printf("  %s: %s  max ULP %.0f, max abs %.3g", show_name(v->name), verdict_word(c->same), c->max_ulp,
-            c->max_abs);
+        printf("  %s: %s  max ULP %.0f, max abs %.3g", show_name(v->name), verdict_word(c->same),
+            c->max_ulp, c->max_abs);
         if (!c->same)
-            printf("; %lld elements differ, worst at %s: expected %s, got %s", (long long)c->differing, v->worst_index,
-                v->expected, v->actual);
+            printf("; %lld elements differ, worst at %s: expected %s, got %s",
+                (long long)c->differing, v->worst_index, v->expected, v->actual);
         putchar('\n');
     }
 }
@@ -74,11 +71,13 @@ static void print_json(Session *s, const Judgement *j)
 
 static void print_rows(Format format, const Judgement *j)
 {
-    static const char *const head[] = {"output", "verdict", "max_ulp", "max_abs", "differing", "worst"};
+    static const char *const head[] = {"output", "verdict", "max_ulp", "max_abs", "differing",
+        "worst"};
     print_header(format, 6, head);
     for (int i = 0; i < j->n; i++) {
         const Verdict *v = &j->verdict[i];
-        const char *cell[] = {v->name, v->comparison.problem ? v->comparison.problem : verdict_word(v->comparison.same),
+        const char *cell[] = {v->name,
+            v->comparison.problem ? v->comparison.problem : verdict_word(v->comparison.same),
             cli_printf("%.0f", v->comparison.max_ulp), cli_printf("%.3g", v->comparison.max_abs),
             cli_printf("%lld", (long long)v->comparison.differing), v->worst_index};
         print_row(format, 6, cell);
@@ -91,8 +90,8 @@ static int verify_one(const Args *args, const char *path, sinter_error *err)
     Judgement j = {0};
     sinter_options o;
     options_from_args(args, &o);
-    if (session_load(&s, args, path, err) || session_inputs(&s, err) || runner_open(&s, &o, &s.main, err) ||
-        runner_run(&s, &s.main, err) || judge(&s, &j, err)) {
+    if (session_load(&s, args, path, err) || session_inputs(&s, err) ||
+        runner_open(&s, &o, &s.main, err) || runner_run(&s, &s.main, err) || judge(&s, &j, err)) {
         session_close(&s);
         return -1;
     }
