@@ -71,6 +71,19 @@ static void verb_markdown(const Verb *v)
         v->summary, v->details, v->examples);
 }
 
+// clang-format off
+static const char start_here[] =
+    "\nstart here:\n"
+    "  sinter inspect model.onnx       what goes in and what comes out\n"
+    "  sinter run model.onnx           run it on made-up inputs and look at the outputs\n"
+    "  sinter run model.onnx --input image=@cat.npy --top 5 --labels labels.txt\n"
+    "  sinter report model.onnx        what was fused, how fast it is, whether it is right\n"
+    "\n"
+    "sinter VERB --help tells the options of a verb; --list-ops the supported operators.\n"
+    "Exit status: 0 ok; 1 model, input, file or resource error; 2 usage; 3 results differ;\n"
+    "4 unsupported.\n";
+// clang-format on
+
 static void general_text(void)
 {
     printf("sinter compiles ONNX models into a few fused kernels, and runs them.\n\n"
@@ -78,14 +91,7 @@ static void general_text(void)
     for (int i = 0; i < verb_table_n; i++)
         if (verb_table[i].run)
             printf("  %-12s%s\n", verb_table[i].name, verb_table[i].summary);
-    printf(
-        "\nstart here:\n"
-        "  sinter inspect model.onnx       what goes in and what comes out\n"
-        "  sinter run model.onnx           run it on made-up inputs and look at the outputs\n"
-        "  sinter run model.onnx --input image=@cat.npy --top 5 --labels labels.txt\n"
-        "  sinter report model.onnx        what was fused, how fast it is, and whether it is right\n"
-        "\nsinter VERB --help tells the options of a verb; --list-ops the operators that are supported.\n"
-        "Exit status: 0 ok; 1 model, input, file or resource error; 2 usage; 3 results differ; 4 unsupported.\n");
+    fputs(start_here, stdout);
 }
 
 static void general_markdown(void)

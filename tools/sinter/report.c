@@ -132,8 +132,8 @@ static void print_text(Session *s, const Measured *m, const json_t *r)
     const json_t *stored_unfused = json_object_get(unfused, "materialised");
     printf("%s\n  nodes        %.0f imported, %.0f after passes\n", show_name(s->path),
         json_get_number(r, "nodes_imported", 0), json_get_number(r, "nodes_final", 0));
-    printf(
-        "  launches     %.0f (unfused %.0f): %.0f groups, %.0f library calls, %.0f unique kernels, %.0f loop nests\n",
+    printf("  launches     %.0f (unfused %.0f): %.0f groups, %.0f library calls, "
+           "%.0f unique kernels, %.0f loop nests\n",
         json_get_number(r, "launches", 0), json_get_number(unfused, "launches", 0),
         json_get_number(r, "groups", 0), json_get_number(r, "library_calls", 0),
         json_get_number(r, "unique_kernels", 0), json_get_number(r, "loop_nests", 0));
@@ -145,9 +145,9 @@ static void print_text(Session *s, const Measured *m, const json_t *r)
         show_bytes(json_get_number(r, "arena_bound_bytes", 0)));
     printf("  compiled in  %.2f ms\n", json_get_number(r, "compile_ms", 0));
     if (m->ran)
-        printf(
-            "  run          %.4f ms (unfused %.4f ms), %.0f threads\n  verdict      %s: max ULP %.0f, max abs %.3g "
-            "against the %s\n",
+        printf("  run          %.4f ms (unfused %.4f ms), %.0f threads\n"
+               "  verdict      %s: max ULP %.0f, max abs %.3g "
+               "against the %s\n",
             m->min_ms, m->min_ms_unfused, json_get_number(r, "threads", 0), verdict_word(m),
             m->judgement.max_ulp, m->judgement.max_abs, m->judgement.reference);
     else
