@@ -1,0 +1,1 @@
+../../../../../models/ppocr_cls_qdq/test_data_set_0/input_0.pb
