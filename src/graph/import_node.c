@@ -131,6 +131,15 @@ static void import_attrs(Importer *im, Scope *s, Node *n, const NodeProto *p)
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
 
+/* Where to point while the node has no outputs yet. */
+static Where proto_where(const NodeProto *p)
+{
+    const char *name = text(p->name);
+    for (size_t i = 0; !name[0] && i < p->n_output; i++)
+        name = p->output[i];
+    return (Where){.node = name, .op_type = text(p->op_type)};
+}
+
 static Value *read_input(Importer *im, Scope *s, const char *name, const Where *where)
 {
     Value *v = name[0] ? scope_find(s, name) : &missing_value;
@@ -141,7 +150,7 @@ static Value *read_input(Importer *im, Scope *s, const char *name, const Where *
     const NodeProto *later = map_get_str(&s->producers, name);
     if (later)
         BAD(im, ST_MODEL, &w, "reads '%.200s' before node '%.200s' (%.100s) produces it: nodes must be in order "
-            "and must not form a cycle", name, text(later->name), text(later->op_type));
+            "and must not form a cycle", name, proto_where(later).node, text(later->op_type));
     else
         BAD(im, ST_MODEL, &w, "reads '%.200s', which nothing produces", name);
     return NULL;
@@ -160,15 +169,6 @@ static const char *node_name(Importer *im, const Scope *s, const NodeProto *p)
 {
     const char *name = text(p->name);
     return s->prefix[0] ? ctx_printf(im->cx, "%s%s", s->prefix, name) : name;
-}
-
-/* Where to point while the node has no outputs yet. */
-static Where proto_where(const NodeProto *p)
-{
-    const char *name = text(p->name);
-    for (size_t i = 0; !name[0] && i < p->n_output; i++)
-        name = p->output[i];
-    return (Where){.node = name, .op_type = text(p->op_type)};
 }
 
 static void read_inputs(Importer *im, Scope *s, Node *n, const NodeProto *p, const Where *w)
@@ -313,6 +313,7 @@ static void check_recursion(Importer *im, const Scope *s, const FunctionProto *f
 static void inline_call(Importer *im, Scope *s, const FunctionProto *f, const NodeProto *p)
 {
     Where w = proto_where(p);
+    count_items(im, 16); /* the tables of its names */
     check_recursion(im, s, f, &w);
     Call call = {f, p, s};
     Scope body = {.graph = s->graph, .call = &call, .prefix = call_prefix(im, s, p), .depth = s->depth + 1};

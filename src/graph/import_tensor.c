@@ -236,12 +236,12 @@ static bool internal_data(Importer *im, Tensor *t, Bytes body, const Where *w)
         return false;
     }
     if (!used && want) {
-        BAD(im, ST_MODEL, w, "a %s tensor of %lld elements has no data", dtype_text(t->type), (long long)t->count);
+        BAD(im, ST_MODEL, w, "a tensor of %lld %s elements has no data", (long long)t->count, dtype_text(t->type));
         return false;
     }
     if (data[used].elements != want) {
-        BAD(im, ST_MODEL, w, "a %s tensor of %lld elements needs %lld %s in %s, but has %lld",
-            dtype_text(t->type), (long long)t->count, (long long)want, used == RAW_DATA ? "bytes" : "entries",
+        BAD(im, ST_MODEL, w, "a tensor of %lld %s elements needs %lld %s in %s, but has %lld",
+            (long long)t->count, dtype_text(t->type), (long long)want, used == RAW_DATA ? "bytes" : "entries",
             field_name[used], (long long)data[used].elements);
         return false;
     }

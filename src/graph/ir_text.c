@@ -1,6 +1,16 @@
 /* ir_text.c: index forms, expressions and definitions as text. */
 #include "graph/graph.h"
 
+/* A symbol is any string of the model; graph_parse.c reads it back. */
+static void print_sym(Buf *b, const char *name)
+{
+    static const char *const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
+    if (name[0] && name[strspn(name, plain)] == 0 && (name[0] < '0' || name[0] > '9'))
+        buf_puts(b, name);
+    else
+        buf_quoted(b, name);
+}
+
 static void print_atom(Buf *b, const Atom *a)
 {
     static const char *const sign[] = {[AT_DIV] = " / ", [AT_MOD] = " % ", [AT_MIN] = ", ", [AT_MAX] = ", "};
@@ -9,7 +19,7 @@ static void print_atom(Buf *b, const Atom *a)
         buf_printf(b, "%s%d", a->var->name, a->var->id);
         return;
     case AT_SYM:
-        buf_puts(b, a->sym->name);
+        print_sym(b, a->sym->name);
         return;
     case AT_DATA:
         buf_puts(b, "at(");
