@@ -132,7 +132,7 @@ formatting() {
 }
 
 generated_files() {
-    matching '(^|/)(build[^/]*/|[^/]*\.pb-c\.[ch]$|op_table\.c$|compile_commands\.json$)' 
+    matching '(^|/)(build[^/]*/|[^/]*\.pb-c\.[ch]$|op_table\.c$|compile_commands\.json$)'
     matching '\.(o|a|so|d)$'
 }
 
