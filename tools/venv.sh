@@ -3,8 +3,9 @@
 #
 #     python=$(sh venv.sh REQUIREMENTS.txt)
 #
-# Prints the path of its python. The folder is named after the sum of the requirements, so that changed pins make a new
-# one. Packages are checked against their hashes; a download is tried three times. Status 1, with a message, if there is none.
+# Prints the path of its python. The folder is named after the sum of the requirements, so that
+# changed pins make a new one. Packages are checked against their hashes; a download is tried
+# three times. Status 1, with a message, if there is none.
 set -eu
 req=$1
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/sinter
@@ -17,9 +18,12 @@ if [ ! -f "$dir/complete" ]; then
         exit 1
     fi
     try=1
-    until "$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary=:all: --require-hashes \
-        -r "$req" >&2; do
-        [ $try -lt 3 ] || { echo "venv.sh: pip could not install $req, tried $try times" >&2; exit 1; }
+    until "$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary=:all: \
+        --require-hashes -r "$req" >&2; do
+        if [ $try -ge 3 ]; then
+            echo "venv.sh: pip could not install $req, tried $try times" >&2
+            exit 1
+        fi
         try=$((try + 1))
         sleep 5
     done

@@ -1,8 +1,9 @@
 #!/bin/sh
-# run.sh - small cases made from public bug reports of other runtimes (see README.md), fused and with --no-fuse.
+# run.sh - small cases made from public bug reports of other runtimes (see README.md), fused and
+# with --no-fuse.
 #
 #     sh run.sh SINTER BIN [--bless]         BIN: the folder with outcheck
-#     sh run.sh SINTER BIN --only PATTERN    runs the cases whose name matches the shell pattern, says why each fails
+#     sh run.sh SINTER BIN --only PATTERN    cases whose name matches, saying why each fails
 #
 # Ends with "N passed, M failed"; expected_failures.txt is a ratchet (tests/models/ratchet.sh).
 set -eu
@@ -17,12 +18,14 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 tar -xJf "$here/cases.tar.xz" -C "$tmp"
 
-# Prints nothing when the outputs of one data set are right, else what is wrong; returns sinter's status. The judge is
-# a program of the tests, not `sinter run --expect`, which may be wrong itself.
+# Prints nothing when the outputs of one data set are right, else what is wrong; returns sinter's
+# status. The judge is a program of the tests, not `sinter run --expect`, which may be wrong
+# itself.
 run_set() { # case set rule mode out
     case_set=$2 case_rule=$3 out=$5 status=0
     set -- run "$tmp/$1/model.onnx" -o "$out/" ${4:+"$4"}
-    [ ! -d "$case_set" ] || set -- "$@" --input "$case_set" # else the model alone is the case: it has no inputs
+    # Without a data set the model alone is the case: it has no inputs.
+    [ ! -d "$case_set" ] || set -- "$@" --input "$case_set"
     timeout 60 "$sinter" "$@" >"$out.log" 2>&1 || status=$?
     case $case_rule in
     bits) set -- --bits 1 ;;

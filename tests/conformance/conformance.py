@@ -2,9 +2,10 @@
 
     conformance.py SINTER RESULTS [-j N] [--only PATTERN] [--timeout S]
 
-Every test runs fused and with --no-fuse; it is right when all outputs of all its data sets are, in both modes. RESULTS
-gets a line per test for ratchet.sh. Nothing is skipped: what the wheel has is run.
+Every test runs fused and with --no-fuse; it is right when all outputs of all its data
+sets are, in both modes. RESULTS gets a line per test for ratchet.sh. Nothing is skipped: what the wheel has is run.
 """
+
 import argparse, concurrent.futures, fnmatch, glob, os, shutil, subprocess, tempfile
 
 import numpy as np
@@ -28,7 +29,7 @@ class Test:
 
 
 def lay_out_real(case, folder):
-    """a folder like the others' for a test of kind "real": the wheel has its model and outputs, its input is a ramp"""
+    """a folder like the others', for kind "real": the wheel has model and outputs, the input is a ramp"""
     source = os.path.join(loader.DATA_DIR, "light", os.path.basename(case.url))
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
@@ -36,7 +37,9 @@ def lay_out_real(case, folder):
     graph = onnx.load(source).graph
     weights = {t.name for t in graph.initializer}
     for k, i in enumerate(i for i in graph.input if i.name not in weights):
-        shape = [d.dim_value if d.HasField("dim_value") else 1 for d in i.type.tensor_type.shape.dim]
+        shape = [
+            d.dim_value if d.HasField("dim_value") else 1 for d in i.type.tensor_type.shape.dim
+        ]
         ramp = (np.arange(np.prod(shape)).reshape(shape) / np.prod(shape)).astype(np.float32)
         with open(f"{data}/input_{k}.pb", "wb") as f:
             f.write(numpy_helper.from_array(ramp).SerializeToString())
@@ -74,7 +77,19 @@ def run_set(sinter, test, data, graph, out, timeout):
     for mode in MODES:
         with tempfile.TemporaryDirectory(dir=out) as d:
             try:
-                run_command([sinter, "run", f"{test.folder}/model.onnx", "--input", data, "-o", d + "/", *mode], timeout)
+                run_command(
+                    [
+                        sinter,
+                        "run",
+                        f"{test.folder}/model.onnx",
+                        "--input",
+                        data,
+                        "-o",
+                        d + "/",
+                        *mode,
+                    ],
+                    timeout,
+                )
                 got = len(glob.glob(f"{d}/output_*.pb"))
                 if got != n:
                     raise Wrong(f"{got} outputs instead of {n}")
@@ -101,7 +116,9 @@ def run_test(sinter, test, out, timeout):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     ap.add_argument("sinter")
     ap.add_argument("results")
     ap.add_argument("-j", type=int, default=2)
@@ -109,10 +126,14 @@ def main():
     ap.add_argument("--timeout", type=float, default=60)
     a = ap.parse_args()
     fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=fast) as tmp, concurrent.futures.ThreadPoolExecutor(a.j) as pool:
+    with tempfile.TemporaryDirectory(dir=fast) as tmp, concurrent.futures.ThreadPoolExecutor(
+        a.j
+    ) as pool:
         tests = all_tests(tmp)
         if len(tests) != EXPECTED_COUNT:
-            raise SystemExit(f"the wheel has {len(tests)} tests, not {EXPECTED_COUNT}: is it another version?")
+            raise SystemExit(
+                f"the wheel has {len(tests)} tests, not {EXPECTED_COUNT}: is it another version?"
+            )
         tests = [t for t in tests if fnmatch.fnmatch(t.name, a.only)]
         sinter = os.path.abspath(a.sinter)
         with open(a.results, "w") as f:

@@ -1,7 +1,10 @@
 #!/bin/sh
-# one.sh - runs one model on one data set in one mode, judges the outputs, prints a result line for ratchet.sh.
+# one.sh - runs one model on one data set in one mode, judges the outputs, prints a result line
+# for ratchet.sh.
 #
-#     SINTER=... OUTCHECK=... sh one.sh NAME MODEL INPUTS EXPECTED 'outcheck options' 'sinter options'
+#     sh one.sh NAME MODEL INPUTS EXPECTED 'outcheck options' 'sinter options'
+#
+# The environment's SINTER and OUTCHECK are the programs.
 set -u
 name=$1 model=$2 inputs=$3 expected=$4 rule=$5 options=$6
 tmp=$(mktemp -d) || exit 1

@@ -1,13 +1,15 @@
 #!/bin/sh
-# ratchet.sh - judges the results of a suite against the checked-in list of cases that do not pass yet.
+# ratchet.sh - judges the results of a suite against the checked-in list of cases that do not
+# pass yet.
 #
 #     sh ratchet.sh LIST RESULTS [--bless]
 #
-# RESULTS has a line per case: "pass" or "fail", tab, the case's name, tab, why it failed. LIST has a name per line
-# (# starts a comment). It fails in both directions: an unlisted case that fails is a regression, a listed one that
-# passes must be taken off the list, so that it can never fail again unnoticed; a listed name that was not run at all
-# is stale. --bless rewrites LIST from RESULTS, keeping its leading comment. Ends with "N passed, M failed"; a failure
-# that is on the list counts as neither.
+# RESULTS has a line per case: "pass" or "fail", tab, the case's name, tab, why it failed. LIST
+# has a name per line (# starts a comment). It fails in both directions: an unlisted case that
+# fails is a regression, a listed one that passes must be taken off the list, so that it can
+# never fail again unnoticed; a listed name that was not run at all is stale. --bless rewrites
+# LIST from RESULTS, keeping its leading comment. Ends with "N passed, M failed"; a failure that
+# is on the list counts as neither.
 set -eu
 list=$1 results=$2 bless=${3:-}
 [ -s "$results" ] || { echo "ratchet: no case was run" >&2; echo "0 passed, 1 failed"; exit 1; }

@@ -2,9 +2,10 @@
 # run.sh - trained models against recorded outputs, fused and with --no-fuse.
 #
 #     sh run.sh SINTER BIN committed [--bless]         those of models/
-#     sh run.sh SINTER BIN fetched DIR [--bless]       those of fetched.tsv, put into DIR by tools/get_models.sh
+#     sh run.sh SINTER BIN fetched DIR [--bless]    those that tools/get_models.sh put into DIR
 #
-# BIN is the folder with outcheck. Ends with "N passed, M failed"; a model that is not there is a failure.
+# BIN is the folder with outcheck. Ends with "N passed, M failed"; a model that is not there is a
+# failure.
 set -eu
 SINTER=$1 OUTCHECK=$2/outcheck which=$3
 export SINTER OUTCHECK

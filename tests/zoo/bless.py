@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""bless.py - record what ONNX Runtime answers for the zoo (needs: pip install onnxruntime numpy onnx).
+"""bless.py - record what ONNX Runtime answers for the zoo (needs onnxruntime, numpy, onnx).
 
     bless.py BIN [small|full] [NAME...]      BIN: the folder with zoofill and outcheck
 
-Writes tests/zoo/SET/NAME/output_K.pb, or output_K.sample where the output is over 16 KB. ONNX Runtime runs with
-its optimisations off, so that its own rewrites are not taken for the truth.
+Writes tests/zoo/SET/NAME/output_K.pb, or output_K.sample where the output is over 16 KB. ONNX
+Runtime runs with its optimisations off, so that its own rewrites are not taken for the truth.
 """
+
 import glob, os, subprocess, sys, tempfile
 import onnx, onnxruntime as ort
 from onnx import numpy_helper
@@ -44,8 +45,13 @@ def bless(bin_, stripped, out):
             with open(f"{out}/output_{k}.pb" if small else big, "wb") as f:
                 f.write(raw)
             if not small:
-                subprocess.check_call([bin_ + "/outcheck", "--sample", str(SAMPLES), big, f"{out}/output_{k}.sample"])
-            print(f"{out}: output {k} {name} {list(array.shape)} {'whole' if small else 'sample'}", flush=True)
+                subprocess.check_call(
+                    [bin_ + "/outcheck", "--sample", str(SAMPLES), big, f"{out}/output_{k}.sample"]
+                )
+            print(
+                f"{out}: output {k} {name} {list(array.shape)} {'whole' if small else 'sample'}",
+                flush=True,
+            )
 
 
 def main(argv):

@@ -1,10 +1,12 @@
 #!/bin/sh
-# run.sh - the zoo: real graphs with weights by recipe, against what ONNX Runtime answered (bless.py).
+# run.sh - the zoo: real graphs with weights by recipe, against what ONNX Runtime answered
+# (bless.py).
 #
 #     sh run.sh SINTER BIN small|full [--bless]    BIN: the folder with zoofill and outcheck
 #
-# Each model runs fused and with --no-fuse. Also checks that zoofill still makes the very same bytes (filled.sha256),
-# without which the recorded answers would mean nothing. Ends with "N passed, M failed".
+# Each model runs fused and with --no-fuse. Also checks that zoofill still makes the very same
+# bytes (filled.sha256), without which the recorded answers would mean nothing. Ends with "N
+# passed, M failed".
 set -eu
 SINTER=$1 OUTCHECK=$2/outcheck zoofill=$2/zoofill set=$3 bless=${4:-}
 export SINTER OUTCHECK
@@ -24,8 +26,10 @@ for stripped in "$here/$set"/*.onnx; do
     "$zoofill" "$stripped" "$tmp/model.onnx"
     "$zoofill" --inputs "$stripped" "$tmp/in"
     check_bytes "$name"
-    sh "$here/../models/one.sh" "$name" "$tmp/model.onnx" "$tmp/in" "$here/$set/$name" "--rel 1e-4" ""
-    sh "$here/../models/one.sh" "$name --no-fuse" "$tmp/model.onnx" "$tmp/in" "$here/$set/$name" "--rel 1e-4" --no-fuse
+    for mode in '' --no-fuse; do
+        sh "$here/../models/one.sh" "$name${mode:+ $mode}" "$tmp/model.onnx" "$tmp/in" \
+            "$here/$set/$name" "--rel 1e-4" "$mode"
+    done
     rm -rf "$tmp/model.onnx" "$tmp/in"
 done >"$tmp/results"
 sh "$here/../models/ratchet.sh" "$here/$set/expected_failures.txt" "$tmp/results" "$bless"

@@ -1,18 +1,21 @@
 /* outcheck: compares the outputs that a run left in a folder with the expected ones.
  *
- *     outcheck [OPTION VALUE]... EXPECTED GOT      for each EXPECTED/output_K.{pb,sample}: GOT/output_K.pb
- *     outcheck --sample N OUTPUT.pb OUT.sample     makes a sample of a big output
+ *     outcheck [OPTION VALUE]... EXPECTED GOT      for each EXPECTED/output_K.{pb,sample}:
+ * GOT/output_K.pb outcheck --sample N OUTPUT.pb OUT.sample     makes a sample of a big output
  *
- * Type and shape must be equal, NaN and infinities in the same places. How close floats must be is said by one of
- *     --rel R              the largest |got - expected| is at most R * the largest |expected| of the output (R = 1e-4)
+ * Type and shape must be equal, NaN and infinities in the same places. How close floats must be
+ * is said by one of
+ *     --rel R              the largest |got - expected| is at most R * the largest |expected| of
+ * the output (R = 1e-4)
  *     --rtol R --atol A    each |got - expected| <= A + R * |expected|
  *     --bits 1             equal, the sign of zero included
- * Integers may differ by at most `--steps N` (0), strings not at all. --first N judges only the first N elements: for
- * outputs whose tail is ties in any order.
- * Status: 0 equal, 1 different or unreadable, 2 wrong use.
+ * Integers may differ by at most `--steps N` (0), strings not at all. --first N judges only the
+ * first N elements: for outputs whose tail is ties in any order. Status: 0 equal, 1 different or
+ * unreadable, 2 wrong use.
  *
- * A sample is text: type, dims, the largest |value| of the whole output, and N elements, one from each of N equal
- * parts, at a place picked by a hash. It lets the tree keep what a 25 MB output should be in a few KB.
+ * A sample is text: type, dims, the largest |value| of the whole output, and N elements, one
+ * from each of N equal parts, at a place picked by a hash. It lets the tree keep what a 25 MB
+ * output should be in a few KB.
  */
 #include "tensor.h"
 #include <errno.h>
@@ -29,7 +32,8 @@ typedef struct {
     uint64_t first;
 } Rule;
 
-/* What is expected: some elements of an output (all of them, or a sample) and the largest |value| of the whole. */
+/* What is expected: some elements of an output (all of them, or a sample) and the largest
+ * |value| of the whole. */
 typedef struct {
     Values v; /* shape; values when not sampled */
     uint64_t n;
@@ -144,7 +148,8 @@ static bool same_shape(const char *what, const Values *e, const Values *g)
     return false;
 }
 
-/* How far apart two floats are: 0 for the same special value, infinity where only one is special. */
+/* How far apart two floats are: 0 for the same special value, infinity where only one is
+ * special. */
 static double distance(double e, double g)
 {
     if (isnan(e) || isnan(g))
@@ -169,7 +174,8 @@ static double float_excess(const Rule *r, const Expected *e, uint64_t i, double 
     return d == 0 ? 0 : allowed(r, e, i) > 0 ? d / allowed(r, e, i) : INFINITY;
 }
 
-/* The distance of element i by its kind, as a fraction of what the rule allows (over 1: different). */
+/* The distance of element i by its kind, as a fraction of what the rule allows (over 1:
+ * different). */
 static double excess(const Rule *r, const Expected *e, uint64_t i, const Values *g, uint64_t at)
 {
     if (e->v.class == OF_FLOATS)
@@ -268,9 +274,9 @@ int main(int argc, char **argv)
         i += 2;
     if (i + 2 == argc && argv[i][0] != '-')
         return check_folders(&r, argv[i], argv[i + 1]);
-    fputs(
-        "usage: outcheck [--rel R | --rtol R --atol A | --bits 1] [--steps N] [--first N] EXPECTED GOT\n"
-        "       outcheck --sample N OUTPUT.pb OUT.sample\n",
+    fputs("usage: outcheck [--rel R | --rtol R --atol A | --bits 1] [--steps N] [--first N] "
+          "EXPECTED GOT\n"
+          "       outcheck --sample N OUTPUT.pb OUT.sample\n",
         stderr);
     return 2;
 }

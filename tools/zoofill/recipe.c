@@ -1,5 +1,5 @@
-/* recipe.c: see recipe.h. All arithmetic is in double and rounded once to the tensor's type; the file is built
- * with -ffp-contract=off, since a fused multiply-add would change the last bit. */
+/* recipe.c: see recipe.h. All arithmetic is in double and rounded once to the tensor's type; the
+ * file is built with -ffp-contract=off, since a fused multiply-add would change the last bit. */
 #include "recipe.h"
 #include "wire.h"
 #include <math.h>

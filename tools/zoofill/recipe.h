@@ -1,8 +1,9 @@
 /* recipe.h: the deterministic contents of a zoo tensor.
  *
- * A zoo model is committed without its weights; its metadata names a recipe for each. The recipes are simple
- * enough to be repeated bit for bit in any language (tests/zoo/README.md has them as a specification), so that a
- * reference runtime's outputs, recorded elsewhere, stay valid here.
+ * A zoo model is committed without its weights; its metadata names a recipe for each. The
+ * recipes are simple enough to be repeated bit for bit in any language (tests/zoo/README.md has
+ * them as a specification), so that a reference runtime's outputs, recorded elsewhere, stay
+ * valid here.
  */
 #ifndef ZOOFILL_RECIPE_H
 #define ZOOFILL_RECIPE_H

@@ -1,5 +1,5 @@
-/* tensor.c: TensorProto -> Values. Reads both encodings (raw_data and the typed fields) of every type that
- * the models of the tests put out. */
+/* tensor.c: TensorProto -> Values. Reads both encodings (raw_data and the typed fields) of every
+ * type that the models of the tests put out. */
 #include "tensor.h"
 #include <math.h>
 #include <stdlib.h>

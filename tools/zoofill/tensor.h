@@ -7,7 +7,8 @@
 
 typedef enum { OF_FLOATS, OF_INTEGERS, OF_STRINGS } ValueClass;
 
-/* Floats of every width as double, integers and bools as int64 (uint64 by its bits), strings as spans. */
+/* Floats of every width as double, integers and bools as int64 (uint64 by its bits), strings as
+ * spans. */
 typedef struct {
     int dtype, rank;
     int64_t dim[TENSOR_RANK];

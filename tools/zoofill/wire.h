@@ -1,8 +1,8 @@
 /* wire.h: just enough of the protobuf wire format for the test tools.
  *
- * The tools that make and judge test data must not share code with the importer that they help to test, so they
- * read messages themselves: a message is a span of bytes, wire_next walks its fields, and what a tool does not
- * know it copies unchanged.
+ * The tools that make and judge test data must not share code with the importer that they help
+ * to test, so they read messages themselves: a message is a span of bytes, wire_next walks its
+ * fields, and what a tool does not know it copies unchanged.
  */
 #ifndef ZOOFILL_WIRE_H
 #define ZOOFILL_WIRE_H
@@ -17,7 +17,8 @@ typedef struct {
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-/* One field: its number, wire type, value (varint and fixed types) or bytes, and all of it with its tag. */
+/* One field: its number, wire type, value (varint and fixed types) or bytes, and all of it with
+ * its tag. */
 typedef struct {
     int number, type;
     uint64_t value;
@@ -42,7 +43,8 @@ enum {
     TENSOR_UINT64S = 11
 };
 
-/* The next field of the message; false at its end. A malformed message ends the program: the files are ours. */
+/* The next field of the message; false at its end. A malformed message ends the program: the
+ * files are ours. */
 bool wire_next(Span *message, Field *f);
 uint64_t wire_varint(Span *s);
 #define MIN_SIZE(a, b) ((a) < (b) ? (a) : (b))

@@ -1,9 +1,11 @@
 /* zoofill: gives a stripped zoo model its weights back, and makes its inputs.
  *
  *     zoofill MODEL.onnx OUT.onnx        the full model
- *     zoofill --inputs MODEL.onnx DIR    DIR/input_K.pb, one for each graph input that is not an initializer
+ *     zoofill --inputs MODEL.onnx DIR    DIR/input_K.pb, one for each graph input that is not an
+ * initializer
  *
- * Weights are made in chunks as they are written: a 550 MB model needs no more memory than its stripped file.
+ * Weights are made in chunks as they are written: a 550 MB model needs no more memory than its
+ * stripped file.
  */
 #include "recipe.h"
 #include "wire.h"
@@ -100,7 +102,8 @@ static void put_graph(Sink *s, Span graph, const json_t *fill)
             put_bytes(s, f.whole.p, span_size(f.whole));
 }
 
-/* Copies the model field by field; the recipes themselves are left out, so that a full model is not filled twice. */
+/* Copies the model field by field; the recipes themselves are left out, so that a full model is
+ * not filled twice. */
 static void put_model(Sink *s, Span model, const json_t *fill)
 {
     for (Field f; wire_next(&model, &f);)
