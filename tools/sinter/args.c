@@ -98,7 +98,7 @@ static const Option *find_option(const char *arg, size_t n)
 
 static sinter_code usage_error(sinter_error *err, const Args *args, const char *message)
 {
-    fail(err, SINTER_ERR_USAGE, "%s", message);
+    set_error(err, SINTER_ERR_USAGE, "%s", message);
     if (args->verb)
         set_hint(err, "sinter %s --help", args->verb->name);
     else

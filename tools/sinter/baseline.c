@@ -38,8 +38,8 @@ static sinter_code read_baseline(const char *file, json_t **all, sinter_error *e
     if (json_is_object(*all))
         return SINTER_OK;
     json_decref(*all);
-    return fail(err, SINTER_ERR_IO, "%s is no baseline: line %d: %s", show_name(file), where.line,
-        where.text);
+    return set_error(err, SINTER_ERR_IO, "%s is no baseline: line %d: %s", show_name(file),
+        where.line, where.text);
 }
 
 sinter_code baseline_record(const char *file, const char *model, const json_t *report,
@@ -61,7 +61,7 @@ sinter_code baseline_record(const char *file, const char *model, const json_t *r
     char *text = json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS);
     json_decref(all);
     if (!text)
-        return fail(err, SINTER_ERR_MEMORY, "no memory for the baseline");
+        return set_error(err, SINTER_ERR_MEMORY, "no memory for the baseline");
     sinter_code code = file_write(file, text, strlen(text), err);
     free(text);
     return code;
@@ -76,7 +76,8 @@ sinter_code baseline_check(const char *file, const char *model, const json_t *re
         return err->code;
     kept = json_object_get(all, model);
     if (!kept) {
-        fail(err, SINTER_ERR_INPUT, "%s has no counts of %s", show_name(file), show_name(model));
+        set_error(err, SINTER_ERR_INPUT, "%s has no counts of %s", show_name(file),
+            show_name(model));
         set_hint(err, "--record %s adds them", file);
     }
     json_object_foreach(kept, key, was)

@@ -157,20 +157,24 @@ static int bench_child(const Args *args, const char *path, bool fused, sinter_er
     return status;
 }
 
-/* Runs one mode; returns its exit status, or -1 with *err when the process itself failed. */
-static int bench_process(const Args *args, const char *path, bool fused, sinter_error *err)
+/* Runs one mode; returns its exit status, or -1 with *err when the process itself failed. `quiet`:
+ * the notes on inputs have been said for the other mode. */
+static int bench_process(const Args *args, const char *path, bool fused, bool quiet,
+    sinter_error *err)
 {
     int status;
     fflush(stdout);
     pid_t child = fork();
     if (child < 0) {
-        fail(err, SINTER_ERR_MEMORY, "can't start a process to measure in");
+        set_error(err, SINTER_ERR_MEMORY, "can't start a process to measure in");
         return -1;
     }
-    if (child == 0)
+    if (child == 0) {
+        note_quiet(args->quiet || quiet);
         exit(bench_child(args, path, fused, err));
+    }
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
-        fail(err, SINTER_ERR_INTERNAL, "measuring %s ended by signal %d", show_name(path),
+        set_error(err, SINTER_ERR_INTERNAL, "measuring %s ended by signal %d", show_name(path),
             WTERMSIG(status));
         return -1;
     }
@@ -182,8 +186,8 @@ static int bench_model(const Args *args, const char *path, sinter_error *err)
     bool can_fuse = args->fuse && args->opt_level >= 2;
     int status = EXIT_OK;
     if (can_fuse)
-        status = bench_process(args, path, true, err);
-    return status ? status : bench_process(args, path, false, err);
+        status = bench_process(args, path, true, false, err);
+    return status ? status : bench_process(args, path, false, can_fuse, err);
 }
 
 int verb_bench(const Args *args, sinter_error *err)

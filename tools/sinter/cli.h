@@ -74,7 +74,7 @@ void options_from_args(const Args *args, sinter_options *options);
 /* ---- messages (diag.c) -------------------------------------------------------------------- */
 
 /* Fills *err and returns code. */
-sinter_code fail(sinter_error *err, sinter_code code, const char *fmt, ...)
+sinter_code set_error(sinter_error *err, sinter_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void set_hint(sinter_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A line on stderr unless -q. */

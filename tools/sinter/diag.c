@@ -7,7 +7,7 @@
 
 static bool quiet_notes;
 
-sinter_code fail(sinter_error *err, sinter_code code, const char *fmt, ...)
+sinter_code set_error(sinter_error *err, sinter_code code, const char *fmt, ...)
 {
     va_list ap;
     memset(err, 0, sizeof *err);

@@ -36,7 +36,7 @@ int verb_emit(const Args *args, sinter_error *err)
 {
     Session s;
     if (!args->output) {
-        fail(err, SINTER_ERR_USAGE, "sinter emit: -o DIR is missing");
+        set_error(err, SINTER_ERR_USAGE, "sinter emit: -o DIR is missing");
         set_hint(err, "sinter emit model.onnx --target=%s -o out", args->target);
         return -1;
     }

@@ -17,7 +17,7 @@ bool is_folder(const char *path)
 
 static sinter_code io_error(sinter_error *err, const char *what, const char *path)
 {
-    return fail(err, SINTER_ERR_IO, "can't %s %s: %s", what, show_name(path), strerror(errno));
+    return set_error(err, SINTER_ERR_IO, "can't %s %s: %s", what, show_name(path), strerror(errno));
 }
 
 static sinter_code read_all(int fd, const char *path, size_t size, char **bytes, sinter_error *err)
@@ -25,7 +25,7 @@ static sinter_code read_all(int fd, const char *path, size_t size, char **bytes,
     char *p = malloc(size + 1);
     size_t done = 0;
     if (!p)
-        return fail(err, SINTER_ERR_MEMORY, "no memory for the %zu bytes of %s", size,
+        return set_error(err, SINTER_ERR_MEMORY, "no memory for the %zu bytes of %s", size,
             show_name(path));
     while (done < size) {
         ssize_t k = read(fd, p + done, size - done);
@@ -33,9 +33,9 @@ static sinter_code read_all(int fd, const char *path, size_t size, char **bytes,
             continue;
         if (k <= 0) {
             free(p);
-            return k < 0
-                ? io_error(err, "read", path)
-                : fail(err, SINTER_ERR_IO, "%s became shorter while it was read", show_name(path));
+            return k < 0 ? io_error(err, "read", path)
+                         : set_error(err, SINTER_ERR_IO, "%s became shorter while it was read",
+                               show_name(path));
         }
         done += (size_t)k;
     }
@@ -53,7 +53,7 @@ sinter_code file_read(const char *path, char **bytes, size_t *n, sinter_error *e
         return io_error(err, "open", path);
     if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
         close(fd);
-        return fail(err, SINTER_ERR_IO, "%s is not a regular file", show_name(path));
+        return set_error(err, SINTER_ERR_IO, "%s is not a regular file", show_name(path));
     }
     *n = (size_t)st.st_size;
     sinter_code code = read_all(fd, path, *n, bytes, err);

@@ -54,7 +54,7 @@ static sinter_code unknown_name(sinter_error *err, const char *option, const cha
     const char *name, const StrList *known)
 {
     const char *near = nearest(name, known), *all = "";
-    fail(err, SINTER_ERR_INPUT, "%s: the model has no %s %s", option, what, show_name(name));
+    set_error(err, SINTER_ERR_INPUT, "%s: the model has no %s %s", option, what, show_name(name));
     snprintf(err->tensor, sizeof err->tensor, "%s", name);
     for (int i = 0; i < known->n && i < 12; i++)
         all = cli_printf("%s%s%s", all, i ? ", " : "", show_name(known->at[i]));
@@ -119,7 +119,7 @@ static sinter_code add_set_file(Making *m, const char *folder, int k)
     if (i < 0)
         i = input_by_position(m->in, k);
     if (i < 0) {
-        fail(m->err, SINTER_ERR_INPUT,
+        set_error(m->err, SINTER_ERR_INPUT,
             "%s holds the tensor %s, but the model has no such input and no input number %d",
             show_name(path), show_name(name ? name : ""), k);
         sinter_value_free(value);
@@ -139,9 +139,9 @@ static sinter_code add_folder(Making *m, const char *path)
         n = data_set_files(path, "input", &numbers);
     }
     if (n < 0)
-        return fail(m->err, SINTER_ERR_IO, "can't read the folder %s", show_name(path));
+        return set_error(m->err, SINTER_ERR_IO, "can't read the folder %s", show_name(path));
     if (n == 0 && data_set_files(path, "output", &numbers) == 0)
-        return fail(m->err, SINTER_ERR_IO, "%s holds no input_K.pb and no test_data_set_0",
+        return set_error(m->err, SINTER_ERR_IO, "%s holds no input_K.pb and no test_data_set_0",
             show_name(path));
     for (int j = 0; j < n; j++)
         if (add_set_file(m, path, numbers[j]))
@@ -180,8 +180,9 @@ static sinter_code add_spec(Making *m, const char *text)
 static sinter_code bind_dim(Making *m, DimBinding *d, int64_t size, int how, const char *by)
 {
     if (d->how >= DIM_FROM_INPUT && d->size != size && (how == DIM_GIVEN || d->how == DIM_GIVEN))
-        return fail(m->err, SINTER_ERR_INPUT, "%s makes the dim %s %lld, but it is already %lld",
-            by, show_name(d->name), (long long)size, (long long)d->size);
+        return set_error(m->err, SINTER_ERR_INPUT,
+            "%s makes the dim %s %lld, but it is already %lld", by, show_name(d->name),
+            (long long)size, (long long)d->size);
     if ((int)d->how < how) {
         d->size = size;
         d->how = how;
@@ -217,7 +218,7 @@ static sinter_code bind_shape(Making *m, int i, int rank, const int64_t *dim, in
     for (int k = 0; fits && k < rank && io->rank >= 0; k++)
         fits = io->dim[k] < 0 || io->dim[k] == dim[k];
     if (!fits) {
-        fail(m->err, SINTER_ERR_INPUT,
+        set_error(m->err, SINTER_ERR_INPUT,
             "%s: input %s can't have the shape %s: the model declares %s", by, show_name(io->name),
             show_shape(rank, dim), show_io_shape(io));
         snprintf(m->err->tensor, sizeof m->err->tensor, "%s", io->name);
@@ -256,7 +257,7 @@ static sinter_code apply_file_shape(Making *m, int i)
     for (int k = 0; same && k < t.rank; k++)
         same = s->dim[k] < 0 || s->dim[k] == t.dim[k];
     if (shaped && !same)
-        return fail(m->err, SINTER_ERR_INPUT,
+        return set_error(m->err, SINTER_ERR_INPUT,
             "the value given for input %s has the shape %s, not %s", show_name(io->name),
             show_shape(t.rank, t.dim), show_shape(s->rank, s->dim));
     if (io->rank != t.rank)
@@ -366,13 +367,14 @@ static sinter_code fill_list(Making *m, int i, const sinter_tensor *t)
     const StrList *numbers = &m->source[i].spec.numbers;
     const char *name = show_name(m->in->io[i].name);
     if (numbers->n != 1 && numbers->n != t->count)
-        return fail(m->err, SINTER_ERR_INPUT, "%d numbers for input %s, whose shape %s holds %lld",
-            numbers->n, name, show_shape(t->rank, t->dim), (long long)t->count);
+        return set_error(m->err, SINTER_ERR_INPUT,
+            "%d numbers for input %s, whose shape %s holds %lld", numbers->n, name,
+            show_shape(t->rank, t->dim), (long long)t->count);
     for (int64_t k = 0; k < t->count; k++) {
         const char *word = numbers->at[numbers->n == 1 ? 0 : k];
         if (!element_parse(t->dtype, t->data, k, word))
-            return fail(m->err, SINTER_ERR_INPUT, "%s for input %s is not a value of type %s", word,
-                name, dtype_name(t->dtype));
+            return set_error(m->err, SINTER_ERR_INPUT, "%s for input %s is not a value of type %s",
+                word, name, dtype_name(t->dtype));
     }
     return SINTER_OK;
 }
@@ -403,7 +405,7 @@ static sinter_code make_value(Making *m, int i)
     if (m->in->value[i] || (io->optional && s->kind == FROM_NOTHING))
         return SINTER_OK;
     if (s->rank < 0 || dtype_size(io->dtype) == 0) {
-        fail(m->err, SINTER_ERR_INPUT, "input %s must be given: the model fixes neither %s",
+        set_error(m->err, SINTER_ERR_INPUT, "input %s must be given: the model fixes neither %s",
             show_name(io->name),
             s->rank < 0 ? "its rank nor its dims" : "its values nor their lengths");
         set_hint(m->err,

@@ -109,7 +109,7 @@ static int inspect_one(const Args *args, const char *path, sinter_error *err)
         if (facts)
             print_facts(args, s.model, path, facts);
         else
-            fail(err, SINTER_ERR_MEMORY, "no memory to describe %s", show_name(path));
+            set_error(err, SINTER_ERR_MEMORY, "no memory to describe %s", show_name(path));
     }
     session_close(&s);
     return err->code ? -1 : EXIT_OK;

@@ -65,11 +65,11 @@ static sinter_code parse_descr(const char *p, const char *where, Header *h, sint
     char quote = *p, text[16] = "";
     size_t n = quote == '\'' || quote == '"' ? strcspn(p + 1, "'\"") : 0;
     if (n == 0)
-        return fail(err, SINTER_ERR_INPUT, "%s: structured arrays are not read", where);
+        return set_error(err, SINTER_ERR_INPUT, "%s: structured arrays are not read", where);
     snprintf(text, sizeof text, "%.*s", (int)(n < 15 ? n : 15), p + 1);
     const char *kind = text + (strchr("<>|=", text[0]) != NULL);
     if (text[0] == '>' && strcmp(kind, "b1") != 0 && kind[1] != '1') {
-        fail(err, SINTER_ERR_INPUT, "%s: big-endian array ('%s')", where, text);
+        set_error(err, SINTER_ERR_INPUT, "%s: big-endian array ('%s')", where, text);
         set_hint(err, "save it as a.astype(a.dtype.newbyteorder('<'))");
         return err->code;
     }
@@ -79,25 +79,25 @@ static sinter_code parse_descr(const char *p, const char *where, Header *h, sint
             return SINTER_OK;
         }
     }
-    return fail(err, SINTER_ERR_INPUT, "%s: arrays of type '%s' are not read", where, text);
+    return set_error(err, SINTER_ERR_INPUT, "%s: arrays of type '%s' are not read", where, text);
 }
 
 /* "(3, 4)", "(3,)", "()"; Python 2 wrote "3L". */
 static sinter_code parse_shape(const char *p, const char *where, Header *h, sinter_error *err)
 {
     if (*p++ != '(')
-        return fail(err, SINTER_ERR_INPUT, "%s: broken .npy header (shape)", where);
+        return set_error(err, SINTER_ERR_INPUT, "%s: broken .npy header (shape)", where);
     h->count = 1;
     for (p += strspn(p, " "); *p != ')'; p += strspn(p, "L, ")) {
         char *end;
         long long d = strtoll(p, &end, 10);
         if (end == p || d < 0)
-            return fail(err, SINTER_ERR_INPUT, "%s: broken .npy header (shape)", where);
+            return set_error(err, SINTER_ERR_INPUT, "%s: broken .npy header (shape)", where);
         if (h->rank == SINTER_MAX_RANK)
-            return fail(err, SINTER_ERR_LIMIT, "%s: more than %d dimensions", where,
+            return set_error(err, SINTER_ERR_LIMIT, "%s: more than %d dimensions", where,
                 SINTER_MAX_RANK);
         if (__builtin_mul_overflow(h->count, d, &h->count))
-            return fail(err, SINTER_ERR_INPUT, "%s: the product of the dimensions overflows",
+            return set_error(err, SINTER_ERR_INPUT, "%s: the product of the dimensions overflows",
                 where);
         h->dim[h->rank++] = d;
         p = end;
@@ -110,7 +110,7 @@ static sinter_code parse_header(const char *dict, const char *where, Header *h, 
     const char *descr = dict_value(dict, "descr"), *order = dict_value(dict, "fortran_order");
     const char *shape = dict_value(dict, "shape");
     if (!descr || !order || !shape)
-        return fail(err, SINTER_ERR_INPUT, "%s: broken .npy header", where);
+        return set_error(err, SINTER_ERR_INPUT, "%s: broken .npy header", where);
     h->fortran = strncmp(order, "True", 4) == 0;
     if (parse_descr(descr, where, h, err))
         return err->code;
@@ -160,12 +160,12 @@ sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_val
     sinter_tensor t;
     size_t start = header_text(bytes, n, &dict), size;
     if (start == 0)
-        return fail(err, SINTER_ERR_INPUT, "%s is not a .npy array (or is cut short)", where);
+        return set_error(err, SINTER_ERR_INPUT, "%s is not a .npy array (or is cut short)", where);
     if (parse_header(dict, where, &h, err))
         return err->code;
     if (__builtin_mul_overflow((size_t)h.count, (size_t)dtype_size(h.type), &size) ||
         size > n - start)
-        return fail(err, SINTER_ERR_INPUT,
+        return set_error(err, SINTER_ERR_INPUT,
             "%s: %s %s needs more bytes than the %zu that follow its header", where,
             dtype_name(h.type), show_shape(h.rank, h.dim), n - start);
     if (sinter_tensor_new(h.type, h.rank, h.dim, NULL, 0, value, err))
@@ -215,7 +215,7 @@ static const char *shape_tuple(const sinter_tensor *t)
 sinter_code npy_format(const sinter_tensor *t, char **bytes, size_t *n, sinter_error *err)
 {
     if (!npy_holds(t->dtype))
-        return fail(err, SINTER_ERR_USAGE, "a .npy array can't hold the type %s",
+        return set_error(err, SINTER_ERR_USAGE, "a .npy array can't hold the type %s",
             dtype_name(t->dtype));
     const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
     const char *dict = cli_printf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order,
@@ -223,7 +223,7 @@ sinter_code npy_format(const sinter_tensor *t, char **bytes, size_t *n, sinter_e
     size_t start = (10 + strlen(dict) + 1 + 63) / 64 * 64, header = start - 10;
     char *p = malloc(start + t->bytes + 1);
     if (!p)
-        return fail(err, SINTER_ERR_MEMORY, "no memory for an array of %zu bytes", t->bytes);
+        return set_error(err, SINTER_ERR_MEMORY, "no memory for an array of %zu bytes", t->bytes);
     memset(p, ' ', start);
     memcpy(p, "\x93NUMPY\x01\x00", 8);
     p[8] = (char)(header & 255);

@@ -14,7 +14,8 @@ static zip_t *open_archive(const char *path, int flags, sinter_error *err)
     zip_t *z = zip_open(path, flags, &why);
     if (!z) {
         zip_error_init_with_code(&text, why);
-        fail(err, SINTER_ERR_IO, "can't open %s: %s", show_name(path), zip_error_strerror(&text));
+        set_error(err, SINTER_ERR_IO, "can't open %s: %s", show_name(path),
+            zip_error_strerror(&text));
         zip_error_fini(&text);
     }
     return z;
@@ -45,7 +46,7 @@ static const char *choose(zip_t *z, const char *path, const char *key, const cha
         return names.at[0];
     for (int i = 0; i < names.n && i < 20; i++)
         all = cli_printf("%s%s%s", all, i ? ", " : "", show_name(names.at[i]));
-    fail(err, SINTER_ERR_INPUT, "%s has no array %s", show_name(path), show_name(want));
+    set_error(err, SINTER_ERR_INPUT, "%s has no array %s", show_name(path), show_name(want));
     set_hint(err, names.n ? "its arrays: %s" : "it holds no arrays%s", all);
     return NULL;
 }
@@ -55,17 +56,17 @@ static sinter_code read_member(zip_t *z, const char *member, const char *where,
 {
     zip_stat_t st;
     if (zip_stat(z, member, ZIP_FL_ENC_RAW, &st) || !(st.valid & ZIP_STAT_SIZE))
-        return fail(err, SINTER_ERR_IO, "%s: %s", where, zip_strerror(z));
+        return set_error(err, SINTER_ERR_IO, "%s: %s", where, zip_strerror(z));
     zip_file_t *f = zip_fopen(z, member, ZIP_FL_ENC_RAW);
     char *bytes = f && st.size < SIZE_MAX ? malloc((size_t)st.size + 1) : NULL;
     sinter_code code;
     if (!f)
-        code = fail(err, SINTER_ERR_IO, "%s: %s", where, zip_strerror(z));
+        code = set_error(err, SINTER_ERR_IO, "%s: %s", where, zip_strerror(z));
     else if (!bytes)
-        code = fail(err, SINTER_ERR_MEMORY, "%s: no memory for its %llu bytes", where,
+        code = set_error(err, SINTER_ERR_MEMORY, "%s: no memory for its %llu bytes", where,
             (unsigned long long)st.size);
     else if (zip_fread(f, bytes, st.size) != (zip_int64_t)st.size)
-        code = fail(err, SINTER_ERR_IO, "%s: %s", where, zip_file_strerror(f));
+        code = set_error(err, SINTER_ERR_IO, "%s: %s", where, zip_file_strerror(f));
     else
         code = npy_parse(bytes, (size_t)st.size, where, value, err);
     free(bytes);
@@ -98,13 +99,14 @@ static bool add_array(zip_t *z, const char *name, const sinter_tensor *t, sinter
     zip_source_t *source = zip_source_buffer(z, bytes, n, 1);
     if (!source) {
         free(bytes);
-        fail(err, SINTER_ERR_MEMORY, "no memory for an archive");
+        set_error(err, SINTER_ERR_MEMORY, "no memory for an archive");
         return false;
     }
     zip_int64_t at = zip_file_add(z, cli_printf("%s.npy", name), source, ZIP_FL_OVERWRITE);
     if (at < 0) {
         zip_source_free(source);
-        fail(err, SINTER_ERR_IO, "can't add the array %s: %s", show_name(name), zip_strerror(z));
+        set_error(err, SINTER_ERR_IO, "can't add the array %s: %s", show_name(name),
+            zip_strerror(z));
         return false;
     }
     zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0);
@@ -125,7 +127,7 @@ sinter_code npz_write(const char *path, int n, const char *const *name, const si
         }
     }
     if (zip_close(z)) {
-        fail(err, SINTER_ERR_IO, "can't write %s: %s", show_name(path), zip_strerror(z));
+        set_error(err, SINTER_ERR_IO, "can't write %s: %s", show_name(path), zip_strerror(z));
         zip_discard(z);
         unlink(temporary);
         return err->code;

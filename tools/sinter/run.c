@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- writing
- * -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------- */
 
 static sinter_code write_folder(Session *s, const char *path, sinter_error *err)
 {
@@ -38,8 +37,9 @@ static sinter_code write_archive(Session *s, const char *path, sinter_error *err
     for (int i = 0; i < n; i++) {
         names[i] = output_name(s, i);
         if (sinter_tensor_get(s->main.output[i], &tensors[i]) || !npy_holds(tensors[i].dtype)) {
-            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)",
-                path, show_name(names[i]), dtype_name(tensors[i].dtype));
+            set_error(err, SINTER_ERR_USAGE,
+                "-o %s: output %s is of a type that .npz can't hold (%s)", path,
+                show_name(names[i]), dtype_name(tensors[i].dtype));
             set_hint(err, "-o DIR/ writes it as output_%d.pb", i);
             return err->code;
         }
@@ -57,11 +57,12 @@ static sinter_code check_output_option(const Args *args, const sinter_model *mod
     if (!path || ends_with(path, "/") || is_folder(path))
         return SINTER_OK;
     if (!ends_with(path, ".npz"))
-        return fail(err, SINTER_ERR_USAGE, "-o %s: want a folder (DIR/) or a file .npz", path);
+        return set_error(err, SINTER_ERR_USAGE, "-o %s: want a folder (DIR/) or a file .npz", path);
     for (int i = 0; sinter_output(model, i, &io) == SINTER_OK; i++) {
         if (io.dtype && !npy_holds(io.dtype)) {
-            fail(err, SINTER_ERR_USAGE, "-o %s: output %s is of a type that .npz can't hold (%s)",
-                path, show_name(io.name), dtype_name(io.dtype));
+            set_error(err, SINTER_ERR_USAGE,
+                "-o %s: output %s is of a type that .npz can't hold (%s)", path, show_name(io.name),
+                dtype_name(io.dtype));
             set_hint(err, "-o DIR/ writes it as output_%d.pb", i);
             return err->code;
         }
@@ -78,8 +79,7 @@ static sinter_code write_outputs(Session *s, sinter_error *err)
     return folder ? write_folder(s, path, err) : write_archive(s, path, err);
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------- */
 
 /* Says where and by how much output i is off. */
 static void tell_difference(const char *name, const Comparison *c, const sinter_tensor *e,
@@ -108,7 +108,7 @@ static sinter_code compare_one(Session *s, const char *folder, int i, bool *same
         return err->code;
     if (sinter_tensor_get(expected, &e) || sinter_tensor_get(s->main.output[i], &a)) {
         sinter_value_free(expected);
-        return fail(err, SINTER_ERR_UNSUPPORTED,
+        return set_error(err, SINTER_ERR_UNSUPPORTED,
             "output %s is not a tensor: it can't be compared yet", show_name(output_name(s, i)));
     }
     Comparison c = compare_tensors(&e, &a, tolerance);
@@ -128,9 +128,10 @@ static sinter_code compare_outputs(Session *s, bool *same, sinter_error *err)
     const char *folder = data_set_folder(s->args->expect, "output");
     int n = data_set_files(folder, "output", &numbers);
     if (n <= 0)
-        return fail(err, SINTER_ERR_IO, "--expect %s: no folder with output_K.pb", s->args->expect);
+        return set_error(err, SINTER_ERR_IO, "--expect %s: no folder with output_K.pb",
+            s->args->expect);
     if (n != s->main.n_outputs || numbers[n - 1] != n - 1)
-        return fail(err, SINTER_ERR_INPUT,
+        return set_error(err, SINTER_ERR_INPUT,
             "--expect %s: %d files output_K.pb up to K = %d, but the model has %d outputs", folder,
             n, numbers[n - 1], s->main.n_outputs);
     for (int i = 0; i < n; i++)
@@ -141,8 +142,7 @@ static sinter_code compare_outputs(Session *s, bool *same, sinter_error *err)
     return SINTER_OK;
 }
 
-/* ---- telling
- * -------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------- */
 
 static void print_rows(Session *s, Format format)
 {

@@ -68,7 +68,7 @@ sinter_code session_inputs(Session *s, sinter_error *err)
     sinter_error problem;
     if (sinter_model_problem(s->model, 0, &problem) ==
         SINTER_OK) { /* before inputs are asked for in vain */
-        fail(err, problem.code, "%s: sinter can't compile this model", show_name(s->path));
+        set_error(err, problem.code, "%s: sinter can't compile this model", show_name(s->path));
         return tell_problems(s, err);
     }
     return inputs_make(s->args, s->model, &s->inputs, err);
@@ -122,7 +122,7 @@ json_t *runner_report(const Runner *r, sinter_error *err)
     sinter_text_free(text);
     if (!json_is_object(o)) {
         json_decref(o);
-        fail(err, SINTER_ERR_INTERNAL, "the report is not JSON: %s", where.text);
+        set_error(err, SINTER_ERR_INTERNAL, "the report is not JSON: %s", where.text);
         return NULL;
     }
     return o;

@@ -65,8 +65,8 @@ static sinter_code parse_file(const char *text, const char *path, Spec *spec, si
         spec->kind = SPEC_FOLDER;
         split_key(spec);
         if (spec->kind != SPEC_NPZ)
-            return fail(err, SINTER_ERR_USAGE, "--input %s: files end in .npy, .pb or .npz[:KEY]",
-                text);
+            return set_error(err, SINTER_ERR_USAGE,
+                "--input %s: files end in .npy, .pb or .npz[:KEY]", text);
     }
     return SINTER_OK;
 }
@@ -87,8 +87,8 @@ static sinter_code parse_rand(const char *text, const char *p, Spec *spec, sinte
         ok = end != p && !*end;
     }
     if (!ok || !(spec->lo <= spec->hi) || spec->hi - spec->lo > 1e300)
-        return fail(err, SINTER_ERR_USAGE, "--input %s: want NAME=rand:SEED:LO:HI with LO <= HI",
-            text);
+        return set_error(err, SINTER_ERR_USAGE,
+            "--input %s: want NAME=rand:SEED:LO:HI with LO <= HI", text);
     return SINTER_OK;
 }
 
@@ -101,7 +101,8 @@ static sinter_code parse_list(const char *text, const char *p, Spec *spec, sinte
         char *word = cli_strndup(p, n);
         strtod(word, &end);
         if (end == word || *end)
-            return fail(err, SINTER_ERR_USAGE, "--input %s: \"%s\" is not a number", text, word);
+            return set_error(err, SINTER_ERR_USAGE, "--input %s: \"%s\" is not a number", text,
+                word);
         list_add(&spec->numbers, word);
         if (p[n] == 0)
             return SINTER_OK;
@@ -118,7 +119,7 @@ sinter_code spec_parse(const char *text, Spec *spec, sinter_error *err)
         spec->path = text;
         if (is_folder(text))
             return SINTER_OK;
-        fail(err, strchr(text, '=') ? SINTER_ERR_USAGE : SINTER_ERR_IO,
+        set_error(err, strchr(text, '=') ? SINTER_ERR_USAGE : SINTER_ERR_IO,
             "--input %s: no such folder", text);
         set_hint(err,
             "want DIR, NAME=@FILE.npy, NAME=@FILE.pb, NAME=@FILE.npz[:KEY], NAME=rand:SEED:LO:HI "
@@ -154,7 +155,7 @@ sinter_code dim_parse(const char *text, const char **name, int64_t *size, sinter
 {
     const char *p = strrchr(text, '=');
     if (!p || p == text || !parse_size(p + 1, strlen(p + 1), size))
-        return fail(err, SINTER_ERR_USAGE, "--dim %s: want NAME=N with N >= 0", text);
+        return set_error(err, SINTER_ERR_USAGE, "--dim %s: want NAME=N with N >= 0", text);
     *name = cli_strndup(text, (size_t)(p - text));
     return SINTER_OK;
 }
@@ -164,17 +165,17 @@ sinter_code shape_parse(const char *text, ShapeSpec *shape, sinter_error *err)
     const char *p = strrchr(text, ':');
     memset(shape, 0, sizeof *shape);
     if (!p || p == text)
-        return fail(err, SINTER_ERR_USAGE, "--shape %s: want NAME:1x3x8", text);
+        return set_error(err, SINTER_ERR_USAGE, "--shape %s: want NAME:1x3x8", text);
     shape->name = cli_strndup(text, (size_t)(p - text));
     if (p[1] == 0)
         return SINTER_OK;
     do {
         size_t n = strcspn(++p, "x");
         if (shape->rank == SINTER_MAX_RANK)
-            return fail(err, SINTER_ERR_USAGE, "--shape %s: more than %d dimensions", text,
+            return set_error(err, SINTER_ERR_USAGE, "--shape %s: more than %d dimensions", text,
                 SINTER_MAX_RANK);
         if (!parse_size(p, n, &shape->dim[shape->rank++]))
-            return fail(err, SINTER_ERR_USAGE, "--shape %s: want NAME:1x3x8", text);
+            return set_error(err, SINTER_ERR_USAGE, "--shape %s: want NAME:1x3x8", text);
         p += n;
     } while (*p == 'x');
     return SINTER_OK;

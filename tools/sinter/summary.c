@@ -130,8 +130,7 @@ static json_t *top_json(const sinter_tensor *t, int top, const StrList *labels)
     return rows;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------- */
 
 void summary_text(const char *name, const sinter_tensor *t, int top, const StrList *labels)
 {
