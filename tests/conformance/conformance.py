@@ -2,8 +2,8 @@
 
     conformance.py SINTER RESULTS [-j N] [--only PATTERN] [--timeout S]
 
-Every test runs fused and with --no-fuse; it is right when all outputs of all its data
-sets are, in both modes. RESULTS gets a line per test for ratchet.sh. Nothing is skipped: what the wheel has is run.
+Every test runs fused and with --no-fuse; it is right when all outputs of all its data sets are, in
+both modes. RESULTS gets a line per test for ratchet.sh. Nothing is skipped: what the wheel has is run.
 """
 
 import argparse, concurrent.futures, fnmatch, glob, os, shutil, subprocess, tempfile
@@ -29,7 +29,7 @@ class Test:
 
 
 def lay_out_real(case, folder):
-    """a folder like the others', for kind "real": the wheel has model and outputs, the input is a ramp"""
+    """a folder like the others', for kind "real": the wheel has its outputs, the input is a ramp"""
     source = os.path.join(loader.DATA_DIR, "light", os.path.basename(case.url))
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
@@ -63,11 +63,15 @@ def all_tests(tmp):
 def run_command(argv, timeout):
     """runs the command; raises Wrong unless it ends with status 0"""
     try:
-        p = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=timeout)
+        p = subprocess.run(
+            argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
         raise Wrong(f"no end after {timeout:g} s") from None
     if p.returncode:
-        raise Wrong(f"status {p.returncode}: {p.stderr.decode(errors='replace').strip()[-200:]}")
+        raise Wrong(
+            f"status {p.returncode}: {p.stderr.decode(errors='replace').strip()[-200:]}"
+        )
 
 
 def run_set(sinter, test, data, graph, out, timeout):
