@@ -10,7 +10,7 @@ export LC_ALL
 # Tracked and new files; without git (an unpacked archive) all but build folders.
 list_files() {
     git ls-files -co --exclude-standard 2>/dev/null ||
-        find . -name 'build*' -prune -o -type f -print | sed 's|^\./||'
+        find . -type d -name 'build*' -prune -o -type f -print | sed 's|^\./||'
 }
 files=$(list_files | sort -u | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 matching() {
