@@ -3,7 +3,7 @@
     conformance.py SINTER RESULTS [-j N] [--only PATTERN] [--timeout S]
 
 Every test runs fused and with --no-fuse; it is right when all outputs of all its data sets are, in
-both modes. RESULTS gets a line per test for ratchet.sh. Nothing is skipped: what the wheel has is run.
+both modes. RESULTS gets a line per test for ratchet.sh. Nothing is skipped: all of the wheel is run.
 """
 
 import argparse, concurrent.futures, fnmatch, glob, os, shutil, subprocess, tempfile

@@ -61,7 +61,7 @@ static uint64_t hash(uint64_t i)
 
 static int write_sample(uint64_t n, const char *from, const char *to)
 {
-    Values v = values_read(read_file(from), from);
+    Values v = values_read(from);
     FILE *f = fopen(to, "w");
     if (!f || v.class == OF_STRINGS)
         die("%s: cannot write a sample of %s", to, from);
@@ -122,7 +122,7 @@ static Expected read_expected(const char *folder, int k, bool *found)
         *found = false;
         return (Expected){0};
     }
-    Values v = values_read(read_file(path), path);
+    Values v = values_read(path);
     return (Expected){.v = v, .n = v.count, .max = max_abs(&v)};
 }
 
@@ -232,7 +232,7 @@ static int check_folders(const Rule *r, const char *expected, const char *folder
         snprintf(path, sizeof path, "%s/output_%d.pb", folder, k);
         if (!found)
             break;
-        Values g = values_read(read_file(path), path);
+        Values g = values_read(path);
         snprintf(what, sizeof what, "output %d", k);
         ok &= judge(what, r, &e, &g);
         values_free(&e.v);

@@ -133,9 +133,10 @@ static void read_type_and_dims(Values *v, Span t, const char *where)
     }
 }
 
-Values values_read(Span t, const char *where)
+Values values_read(const char *where)
 {
-    Values v = {0};
+    Values v = {.message = read_file(where)};
+    Span t = v.message;
     read_type_and_dims(&v, t, where);
     values_shape(&v, where);
     v.floats = v.class == OF_FLOATS ? xmalloc(v.count * sizeof(double)) : NULL;
@@ -165,4 +166,5 @@ void values_free(Values *v)
     free(v->floats);
     free(v->integers);
     free(v->strings);
+    free((void *)v->message.p);
 }

@@ -16,11 +16,12 @@ typedef struct {
     ValueClass class;
     double *floats;
     int64_t *integers;
-    Span *strings;
+    Span *strings; /* parts of the message */
+    Span message;
 } Values;
 
-/* `where` names the file in messages. The strings stay in the message. */
-Values values_read(Span tensor_proto, const char *where);
+/* The TensorProto in a file. */
+Values values_read(const char *path);
 void values_free(Values *v);
 /* Sets the class and the count from dtype and dims. */
 void values_shape(Values *v, const char *where);
