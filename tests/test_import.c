@@ -431,7 +431,7 @@ static void functions_that_would_blow_up_are_refused(void **state)
     add_call(&g, "f0", "x", "y");
     Pb m = pb_model(&g);
     for (int i = 0; i < 30; i++) {
-        char name[8], next[8];
+        char name[16], next[16];
         snprintf(name, sizeof name, "f%d", i);
         snprintf(next, sizeof next, "f%d", i + 1);
         Pb f = pb_function(name, "a", "b"), one = pb_node(i < 29 ? next : "Relu", "a", "t", "");

@@ -697,6 +697,10 @@ static void parse_header(Parser *p, Graph *g)
             Opset o = {domain, small_integer(p)};
             VEC_PUSH(p->cx, &g->opsets, o);
         } while (accept(p, ","));
+    if (accept_word(p, "dims"))
+        do {
+            ix_of_sym(g->pool, ix_sym_named(g->pool, word(p, ".")));
+        } while (accept(p, ","));
     expect(p, "{");
 }
 

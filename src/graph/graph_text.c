@@ -1,12 +1,13 @@
 /* graph_text.c: a Graph as text, the form that graph_parse.c reads.
  *
- *     graph "main" ir 8 opset ai.onnx 13 {
+ *     graph "main" ir 8 opset ai.onnx 13 dims batch, seq {
  *         input %x ~ float32[batch, 3]
  *         const %b: int64[2] = {0, -1}
  *         %y: float32[batch, 4], _ = Conv(%x, %w, _) {strides=[2, 2], alpha=float(0.5)} "the node's name"
  *         output %y
  *     }
  *
+ * `dims` lists the symbols (when there are two or more) in the order in which sums and products name them.
  * `: T` is what the compiler knows of a value's type, `~ T` what the model declares (`~` alone: the same).
  * Values that share a name, or have none, get a number: %y#7. Names of other than plain characters are quoted.
  * Constants are written out up to 256 bytes, as hex up to 4 KB, and as a hash beyond: such a text can be read
@@ -376,6 +377,14 @@ static void put_node(Printer *p, const Graph *g, const Node *node, Numbers *n)
     buf_putc(whole, '\n');
 }
 
+static void put_symbols(Buf *b, const Pool *pool)
+{
+    for (int i = 0; pool_n_syms(pool) > 1 && i < pool_n_syms(pool); i++) {
+        buf_puts(b, i ? ", " : " dims ");
+        put_word(b, pool_sym(pool, i)->name);
+    }
+}
+
 static void put_header(Printer *p, const Graph *g)
 {
     buf_puts(p->b, "graph ");
@@ -387,6 +396,8 @@ static void put_header(Printer *p, const Graph *g)
         put_word(p->b, spelled(g->opsets.at[i].domain));
         buf_printf(p->b, " %d", g->opsets.at[i].version);
     }
+    if (!g->outer)
+        put_symbols(p->b, g->pool);
     buf_puts(p->b, " {\n");
 }
 
