@@ -128,12 +128,12 @@ void body_print_c(Buf *out, const Body *b, const char *name)
     Print p = {.b = b, .out = out};
     buf_printf(out,
         "static void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, const void *pool)\n{\n"
-        "    int *sn_err = (int *)pool;\n    sn_i64 row, i;\n",
+        "    int *const sn_err = 0;\n    sn_i64 row, i;\n",
         name);
     for (int k = 0; k < b->ports.n; k++)
         buf_printf(out, "    char *p%d = (char *)ptr[%d];\n", k, k);
     print_constants(&p);
-    buf_puts(out, "    (void)sn_err;\n    (void)i;\n    for (row = 0; row < rows; row++) {\n");
+    buf_puts(out, "    (void)sn_err;\n    (void)i;\n    (void)pool;\n    for (row = 0; row < rows; row++) {\n");
     for (int i = 0; i < b->ins.n; i++)
         print_ins(&p, i);
     for (int k = 0; k < b->ports.n; k++)

@@ -19,7 +19,8 @@ enum { FIRST_SAVED = 3 }; /* port_regs from here on belong to the caller */
 /* The stack frame, 32-byte aligned. */
 enum { F_RSP = 0, F_ROWS = 8, F_RSI = 16, F_RCX = 24, F_BOUNCE = 32, F_PORTS = 64 };
 
-enum { MAX_UNROLL = 4, MAX_PINNED = 10 };
+/* An instruction reads three registers and writes a fourth; that many temporaries there are at least. */
+enum { MAX_UNROLL = 4, MAX_PINNED = 10, MIN_FLOOR = 4 };
 
 typedef struct Gen {
     Ctx *cx;
@@ -37,7 +38,9 @@ typedef struct Gen {
     int limit;         /* registers below are for temporaries */
     int row_limit;     /* the same outside loops */
     int high;          /* temporaries used at most in this loop */
-    int peak;          /* registers used at most in any loop, accumulators included */
+    int floor;         /* registers that pinning leaves to temporaries */
+    int most;          /* temporaries used at most in any loop */
+    int accumulators;  /* the most that any loop has */
     unsigned locked;   /* registers that the instruction at hand reads */
     int n_fixed, n_slots, max_slots;
     int window;        /* pool offset of eight all-ones lanes, then eight zeros */
@@ -521,7 +524,7 @@ static void begin_accumulators(Gen *g, int first, int end)
         if (ins_at(g, i)->kind != V_REDUCE || !g->live[i])
             continue;
         for (int u = 0; u < n_accumulators(g, i); u++) {
-            bool pinned = g->limit > 16 - MAX_PINNED;
+            bool pinned = g->limit > g->floor;
             int r = pinned ? --g->limit : 0;
             g->acc[i][u] = (int8_t)(pinned ? r : -1);
             load_reg(g, r, const_mem(g, ins_at(g, i)->c));
@@ -548,27 +551,29 @@ static void across_lanes(Gen *g, const VIns *ins, int r, int t)
     x86_op(&g->x, op, (XArgs){.dst = r, .a = r, .b = t});
 }
 
-/* The accumulators in a tree, then across the lanes, into the reduction's home. */
+/* The accumulators together, then across the lanes, into the reduction's home. */
 static void end_accumulators(Gen *g, int first, int end)
 {
     for (int i = first; i < end; i++) {
         const VIns *ins = ins_at(g, i);
         if (ins->kind != V_REDUCE || !g->live[i])
             continue;
-        int r[MAX_UNROLL], n = n_accumulators(g, i);
-        for (int u = 0; u < n; u++) {
-            r[u] = g->acc[i][u] >= 0 ? g->acc[i][u] : u;
-            if (g->acc[i][u] < 0)
-                load_reg(g, r[u], slot_mem(g, g->acc_slot[i][u]));
+        int r = 0;
+        for (int u = 0; u < n_accumulators(g, i); u++) {
+            int acc = g->acc[i][u];
+            XMem m = slot_mem(g, g->acc_slot[i][u]);
+            if (u)
+                x86_op(&g->x, (XOp)ins->x, (XArgs){.dst = r, .a = r, .b = acc, .mem = acc < 0 ? &m : NULL});
+            else if (acc >= 0)
+                r = acc;
+            else
+                load_reg(g, r, m);
         }
-        for (int half = n / 2; half; half /= 2)
-            for (int u = 0; u < half; u++)
-                x86_op(&g->x, (XOp)ins->x, (XArgs){.dst = r[u], .a = r[u], .b = r[u + half]});
-        across_lanes(g, ins, r[0], 5);
+        across_lanes(g, ins, r, 1);
         if (g->home[i] >= 0)
-            copy_reg(g, g->home[i], r[0]);
+            copy_reg(g, g->home[i], r);
         else if (g->slot_home[i] >= 0)
-            store_reg(g, r[0], slot_mem(g, g->slot_home[i]));
+            store_reg(g, r, slot_mem(g, g->slot_home[i]));
     }
 }
 
@@ -690,7 +695,7 @@ static void gen_loop(Gen *g, int first, int end)
     gen_full_vectors(g, first, end, 1);
     gen_tail(g, first, end);
     end_accumulators(g, first, end);
-    g->peak = MAX(g->peak, g->high + g->row_limit - g->limit);
+    g->most = MAX(g->most, g->high);
     g->limit = g->row_limit;
     g->n_fixed = fixed;
 }
@@ -753,7 +758,7 @@ static int most_accumulators(const Gen *g)
 /* Values that cross segments keep a register if loops read them and there is one, else a slot. */
 static void give_homes(Gen *g, const int *by_loops, const int *by_rows)
 {
-    int lowest = 16 - MAX_PINNED + MIN(most_accumulators(g), MAX_PINNED - 2);
+    int lowest = 16 - MAX_PINNED + MIN(g->accumulators, MAX_PINNED - 2);
     for (int i = 0; i < g->v->ins.n; i++) {
         const VIns *ins = ins_at(g, i);
         g->home[i] = -1;
@@ -863,18 +868,20 @@ static void gen_rows(Gen *g)
 }
 
 /* The whole function with `hoist` constants in registers. Returns how many more could be. */
-static int gen_function(Gen *g, int hoist)
+static int gen_function(Gen *g, int hoist, int floor)
 {
     int n = g->v->ins.n;
     int *by_loops = NEW_N(g->cx, int, n + 1), *by_rows = NEW_N(g->cx, int, n + 1);
     x86_init(&g->x, g->cx);
     g->row_limit = 16;
     g->n_fixed = 3;
-    g->peak = 0;
+    g->floor = floor;
+    g->most = MIN_FLOOR;
     g->unroll = MAX_UNROLL;
     find_live(g);
     find_segments(g);
     count_uses(g, by_loops, by_rows);
+    g->accumulators = most_accumulators(g);
     give_homes(g, by_loops, by_rows);
     g->max_slots = g->n_fixed;
     x86_gpr(&g->x, 0x85, RCX, RCX, NULL);
@@ -889,7 +896,7 @@ static int gen_function(Gen *g, int hoist)
     x86_land(&g->x, no_rows);
     x86_byte(&g->x, 0xC3);
     x86_patch32(&g->x, frame_at, slot_mem(g, g->max_slots).disp + 32);
-    return g->row_limit - MAX(g->peak, 16 - MAX_PINNED);
+    return g->row_limit - MIN(g->accumulators, MAX_PINNED) - g->most;
 }
 
 static void gen_init(Gen *g, Ctx *cx, const VCode *v, bool streaming)
@@ -920,9 +927,9 @@ BodyCode body_encode(Ctx *cx, const Body *b, const char *isa, bool streaming_sto
         ctx_fail(cx, ST_INTERNAL, NULL, "a body that is not encodable for %s", isa);
     Gen g;
     gen_init(&g, cx, &v, streaming_stores);
-    int more = gen_function(&g, 0);
+    int more = gen_function(&g, 0, 16 - MAX_PINNED);
     if (more > 0)
-        gen_function(&g, more);
+        gen_function(&g, more, g.most);
     VConst *pool = NEW_N(cx, VConst, v.pool.n + 2);
     memcpy(pool, v.pool.at, (size_t)v.pool.n * sizeof *pool);
     memset(pool + v.pool.n, 255, sizeof *pool);
