@@ -87,6 +87,13 @@ typedef struct Arena {
 void *arena_try(Arena *a, size_t size, size_t align); /* NULL when it fails; memory is zeroed */
 void arena_free(Arena *a);
 size_t arena_bytes(const Arena *a);
+/* Everything allocated after the mark is freed by the reset. */
+typedef struct ArenaMark {
+    Chunk *chunk;
+    size_t used;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *a);
+void arena_reset(Arena *a, ArenaMark mark);
 
 typedef struct Deferred Deferred;
 typedef void (*LogFn)(void *user, int level, const char *text);

@@ -87,3 +87,18 @@ size_t arena_bytes(const Arena *a)
         n += c->size;
     return n;
 }
+
+ArenaMark arena_mark(const Arena *a)
+{
+    return (ArenaMark){a->chunks, a->used};
+}
+
+void arena_reset(Arena *a, ArenaMark mark)
+{
+    while (a->chunks != mark.chunk) {
+        Chunk *c = a->chunks;
+        a->chunks = c->next;
+        alloc_put(a->alloc, c, c->size);
+    }
+    a->used = mark.used;
+}

@@ -306,6 +306,27 @@ const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi)
     return ix_data(p, ex_cast(p, DT_I64, e), lo, hi);
 }
 
+static bool ix_reads_data(const Ix *a)
+{
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < a->term[i].n; j++) {
+            const Atom *t = a->term[i].atom[j];
+            if (t->kind == AT_DATA || (t->a && (ix_reads_data(t->a) || ix_reads_data(t->b))))
+                return true;
+        }
+    return false;
+}
+
+bool ex_depends_on_ix_only(const Expr *e)
+{
+    if (e->kind == EX_LOAD || (e->kind == EX_IX && ix_reads_data(e->ix)))
+        return false;
+    for (int i = 0; i < e->n; i++)
+        if (!ex_depends_on_ix_only(e->arg[i]))
+            return false;
+    return true;
+}
+
 /* ---- substitution ------------------------------------------------------------------------------ */
 
 void subst_init(Subst *s, Pool *p)

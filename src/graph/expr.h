@@ -215,6 +215,8 @@ const Expr *ex_and(Pool *p, const Expr *a, const Expr *b);
 const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi);
 
 Scalar prim_eval(Prim op, DType in, DType out, const Scalar *arg); /* the meaning of a primitive */
+/* No loads: the value depends on variables and symbols alone. */
+bool ex_depends_on_ix_only(const Expr *e);
 const Expr *ex_identity(Pool *p, int red, DType t);                /* of a reduction */
 
 /* ---- substitution ------------------------------------------------------------------------------ */

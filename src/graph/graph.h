@@ -126,6 +126,8 @@ Graph *graph_parse(Ctx *cx, const char *text); /* the inverse of graph_print */
 void graph_verify(Graph *g);
 Attr *node_attr(const Node *n, const char *name); /* NULL when absent; marks it used */
 
+/* Calls fn for each distinct load in the expression; in_index tells those inside an index from the others. */
+void ex_visit_loads(Ctx *cx, const Expr *e, void (*fn)(void *user, const Expr *load, bool in_index), void *user);
 /* The dims as numbers where all are constant; false otherwise. */
 bool value_static(const Value *v, int64_t *dim);
 /* Element `flat` (row-major) of a value with static dims as an expression without variables: constants and

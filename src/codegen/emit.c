@@ -1,0 +1,439 @@
+/* emit.c: the single emitter: prints Loop IR as C. */
+#include "codegen/emit.h"
+#include "codegen/contract.h"
+#include "codegen/kctx.h"
+#include <stdio.h>
+
+const char kctx_text[] =
+    "typedef struct sinter_kctx {\n"
+    "    char *scratch;\n"
+    "    sn_i64 thread, threads;\n"
+    "    sn_i64 *error;\n"
+    "    sn_u64 seed;\n"
+    "    const void *kernels;\n"
+    "    const void *igemm, *pack_b, *strip, *unstrip, *transpose, *depthwise;\n"
+    "} sinter_kctx;\n"
+    "SN_FN sn_i64 sn_fdiv(sn_i64 a, sn_i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
+    "SN_FN sn_i64 sn_fmod(sn_i64 a, sn_i64 b) { return a - sn_fdiv(a, b) * b; }\n"
+    "SN_FN sn_i64 sn_imin(sn_i64 a, sn_i64 b) { return a < b ? a : b; }\n"
+    "SN_FN sn_i64 sn_imax(sn_i64 a, sn_i64 b) { return a > b ? a : b; }\n";
+
+void emit_line(Emit *e, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    Buf *b = e->out;
+    for (int i = 0; i < e->depth; i++)
+        buf_puts(b, "    ");
+    char small[512];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    if ((size_t)n < sizeof small)
+        buf_write(b, small, (size_t)n);
+    else {
+        char *big = ctx_alloc(e->cx, (size_t)n + 1);
+        vsnprintf(big, (size_t)n + 1, fmt, again);
+        buf_write(b, big, (size_t)n);
+    }
+    va_end(again);
+    va_end(ap);
+    buf_putc(b, '\n');
+}
+
+int emit_push(Emit *e)
+{
+    e->depth++;
+    return e->scope_keys.n;
+}
+
+void emit_pop(Emit *e, int mark)
+{
+    while (e->scope_keys.n > mark)
+        map_del(&e->memo, e->scope_keys.at[--e->scope_keys.n], sizeof(int));
+    e->depth--;
+}
+
+/* ---- index forms ------------------------------------------------------------------------------- */
+
+static void ix_text(Emit *e, Buf *b, const Ix *a);
+
+static void atom_text(Emit *e, Buf *b, const Atom *a)
+{
+    const char *fn = NULL;
+    switch (a->kind) {
+    case AT_VAR:
+        buf_printf(b, "%s%d", a->var->name, a->var->id);
+        return;
+    case AT_SYM:
+        buf_printf(b, "dim[%d]", a->sym->id);
+        return;
+    case AT_DATA:
+        buf_puts(b, emit_ex(e, a->data));
+        return;
+    case AT_MIN:
+        fn = "sn_imin";
+        break;
+    case AT_MAX:
+        fn = "sn_imax";
+        break;
+    default:
+        if (!ix_nonneg(e->p, a->a))
+            fn = a->kind == AT_DIV ? "sn_fdiv" : "sn_fmod";
+        break;
+    }
+    buf_puts(b, fn ? fn : "");
+    buf_putc(b, '(');
+    ix_text(e, b, a->a);
+    buf_puts(b, fn ? ", " : a->kind == AT_DIV ? " / " : " % ");
+    ix_text(e, b, a->b);
+    buf_putc(b, ')');
+}
+
+static void ix_text(Emit *e, Buf *b, const Ix *a)
+{
+    bool paren = a->n + (a->c != 0) > 1 || (a->n == 0 && a->c < 0);
+    buf_puts(b, paren ? "(" : "");
+    for (int i = 0; i < a->n; i++) {
+        const IxTerm *t = &a->term[i];
+        if (i || t->coef < 0)
+            buf_puts(b, t->coef < 0 ? (i ? " - " : "0 - ") : " + ");
+        int64_t c = t->coef < 0 ? -t->coef : t->coef;
+        if (c != 1)
+            buf_printf(b, "%lld * ", (long long)c);
+        for (int j = 0; j < t->n; j++) {
+            buf_puts(b, j ? " * " : "");
+            atom_text(e, b, t->atom[j]);
+        }
+    }
+    if (a->c || !a->n) {
+        buf_puts(b, a->n ? (a->c < 0 ? " - " : " + ") : "");
+        buf_printf(b, "%lld%s", a->n && a->c < 0 ? -(long long)a->c : (long long)a->c,
+            a->c > INT32_MAX || a->c < INT32_MIN ? "l" : "");
+    }
+    buf_puts(b, paren ? ")" : "");
+}
+
+const char *emit_ix(Emit *e, const Ix *a)
+{
+    Buf b;
+    buf_init(&b, e->cx);
+    ix_text(e, &b, a);
+    return b.s;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+static const char *new_local(Emit *e, const Expr *x)
+{
+    const char *name = ctx_printf(e->cx, "v%d", e->locals++);
+    map_put(&e->memo, &x->id, sizeof x->id, (void *)name);
+    VEC_PUSH(e->cx, &e->scope_keys, &x->id);
+    return name;
+}
+
+int emit_site(Emit *e, const Value *v, const char *what)
+{
+    VEC_PUSH(e->cx, &e->k->sites, ((Site){v, what}));
+    e->k->checks = true;
+    return e->k->sites.n;
+}
+
+static bool reads_data(const Ix *a)
+{
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < a->term[i].n; j++) {
+            const Atom *t = a->term[i].atom[j];
+            if (t->kind == AT_DATA || (t->a && (reads_data(t->a) || reads_data(t->b))))
+                return true;
+        }
+    return false;
+}
+
+const char *emit_ptr(Emit *e, const Place *pl)
+{
+    if (pl->arg >= 0)
+        return ctx_printf(e->cx, "((char *)buf[%d])", pl->arg);
+    return ctx_printf(e->cx, "(c->scratch + %s)", emit_ix(e, pl->offset));
+}
+
+/* Indices that data chose are checked against the tensor before they are used. */
+static void check_index(Emit *e, const Expr *load)
+{
+    for (int i = 0; i < load->n; i++) {
+        if (!reads_data(load->idx[i]))
+            continue;
+        const char *at = ctx_printf(e->cx, "x%d", e->locals++);
+        emit_line(e, "sn_i64 %s = %s;", at, emit_ix(e, load->idx[i]));
+        emit_line(e, "if ((sn_u64)%s >= (sn_u64)%s) {", at, emit_ix(e, load->value->dim[i]));
+        emit_line(e, "    c->error[0] = %s;", at);
+        emit_line(e, "    return %d;", emit_site(e, load->value, "an index is out of range"));
+        emit_line(e, "}");
+    }
+}
+
+static const char *emit_load(Emit *e, const Expr *x)
+{
+    const Place *pl = kernel_place(e->k, x->value);
+    check_index(e, x);
+    const char *at = emit_ix(e, place_offset(e->p, pl, x->n, x->idx));
+    Buf b;
+    buf_init(&b, e->cx);
+    spell_load(&b, x->type, emit_ptr(e, pl), at);
+    const char *name = new_local(e, x);
+    emit_line(e, "%s %s = %s;", spell_ctype(x->type), name, b.s);
+    return name;
+}
+
+static bool has_load(const Expr *x)
+{
+    if (x->kind == EX_LOAD || (x->kind == EX_IX && reads_data(x->ix)))
+        return true;
+    for (int i = 0; i < x->n; i++)
+        if (has_load(x->arg[i]))
+            return true;
+    return false;
+}
+
+/* A branch that is not taken must not load: it may index out of range. */
+static const char *emit_select(Emit *e, const Expr *x)
+{
+    const char *cond = emit_ex(e, x->arg[0]);
+    const char *name = ctx_printf(e->cx, "v%d", e->locals++);
+    emit_line(e, "%s %s;", spell_ctype(x->type), name);
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            emit_line(e, "} else {");
+        else
+            emit_line(e, "if (%s) {", cond);
+        int mark = emit_push(e);
+        const char *v = emit_ex(e, x->arg[1 + i]);
+        emit_line(e, "%s = %s;", name, v);
+        emit_pop(e, mark);
+    }
+    emit_line(e, "}");
+    map_put(&e->memo, &x->id, sizeof x->id, (void *)name);
+    VEC_PUSH(e->cx, &e->scope_keys, &x->id);
+    return name;
+}
+
+static const char *emit_prim(Emit *e, const Expr *x)
+{
+    if (x->prim == P_select && (has_load(x->arg[1]) || has_load(x->arg[2])))
+        return emit_select(e, x);
+    const char *arg[3];
+    for (int i = 0; i < x->n; i++)
+        arg[i] = emit_ex(e, x->arg[i]);
+    DType in = x->arg[x->prim == P_select]->type;
+    if ((x->prim == P_div || x->prim == P_mod) && dtype_is_int(in))
+        e->k->divides = true;
+    Buf b;
+    buf_init(&b, e->cx);
+    spell_prim(&b, x->prim, in, x->type, arg);
+    const char *name = new_local(e, x);
+    emit_line(e, "%s %s = %s;", spell_ctype(x->type), name, b.s);
+    return name;
+}
+
+const char *emit_ex(Emit *e, const Expr *x)
+{
+    const char *known = map_get(&e->memo, &x->id, sizeof x->id);
+    if (known)
+        return known;
+    Buf b;
+    switch (x->kind) {
+    case EX_CONST:
+        buf_init(&b, e->cx);
+        spell_const(&b, x->type, x->k);
+        return b.s;
+    case EX_IX: {
+        const char *text = emit_ix(e, x->ix);
+        const char *name = new_local(e, x);
+        emit_line(e, "sn_i64 %s = %s;", name, text);
+        return name;
+    }
+    case EX_LOAD:
+        return emit_load(e, x);
+    default:
+        return emit_prim(e, x);
+    }
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static Prim red_prim(Red r)
+{
+    static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
+        [RED_ANY] = P_or, [RED_ALL] = P_and};
+    return prim[r];
+}
+
+static void emit_store(Emit *e, const Stmt *s)
+{
+    const Place *pl = kernel_place(e->k, s->value);
+    const char *v;
+    Buf b;
+    if (s->expr)
+        v = emit_ex(e, s->expr);
+    else {
+        buf_init(&b, e->cx);
+        const char *acc = ctx_printf(e->cx, "acc%d", s->acc);
+        if (s->type == s->value->type)
+            v = acc;
+        else {
+            spell_prim(&b, P_cast, s->type, s->value->type, &acc);
+            v = ctx_printf(e->cx, "v%d", e->locals++);
+            emit_line(e, "%s %s = %s;", spell_ctype(s->value->type), v, b.s);
+        }
+    }
+    const char *at = emit_ix(e, place_offset(e->p, pl, s->value->rank, s->idx));
+    buf_init(&b, e->cx);
+    spell_store(&b, s->value->type, emit_ptr(e, pl), at, v);
+    emit_line(e, "%s", b.s);
+}
+
+static void emit_update(Emit *e, const Stmt *s)
+{
+    const char *arg[2] = {ctx_printf(e->cx, "acc%d", s->acc), emit_ex(e, s->expr)};
+    Buf b;
+    buf_init(&b, e->cx);
+    spell_prim(&b, red_prim(s->red), s->type, s->type, arg);
+    emit_line(e, "%s = %s;", arg[0], b.s);
+}
+
+static void emit_for(Emit *e, const Stmt *s)
+{
+    const char *v = ctx_printf(e->cx, "%s%d", s->var->name, s->var->id);
+    const char *end = emit_ix(e, s->var->extent);
+    emit_line(e, "for (sn_i64 %s = 0; %s < %s; %s++) {", v, v, end, v);
+    int mark = emit_push(e);
+    emit_stmts(e, &s->body);
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
+void emit_stmts(Emit *e, const Stmts *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        const Stmt *s = list->at[i];
+        switch (s->kind) {
+        case S_FOR:
+            emit_for(e, s);
+            break;
+        case S_LET:
+            emit_line(e, "sn_i64 %s%d = %s;", s->var->name, s->var->id, emit_ix(e, s->ix));
+            break;
+        case S_ACC:
+            emit_line(e, "%s acc%d = %s;", spell_ctype(s->type), s->acc, emit_ex(e, s->expr));
+            break;
+        case S_UPDATE:
+            emit_update(e, s);
+            break;
+        case S_STORE:
+            emit_store(e, s);
+            break;
+        case S_BODY:
+            emit_body_call(e, s);
+            break;
+        case S_CALL:
+            emit_contract(e, s->call);
+            break;
+        }
+    }
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+/* Names of nodes are the model's: nothing in them may end the comment or continue its line. */
+static void emit_comment(Emit *e, const Kernel *k)
+{
+    buf_puts(e->out, "/*");
+    for (int i = 0; i < k->n_nodes; i++) {
+        const Node *n = k->nodes[i];
+        buf_printf(e->out, "%s %s \"", i ? "," : "", n->op_type);
+        for (const char *c = n->name; *c; c++) {
+            bool plain = *c >= 0x20 && *c < 0x7f && *c != '*' && *c != '\\' && *c != '"' && *c != '?';
+            if (plain)
+                buf_putc(e->out, *c);
+            else
+                buf_printf(e->out, "%%%02x", (unsigned char)*c);
+        }
+        buf_putc(e->out, '"');
+    }
+    buf_puts(e->out, " */\n");
+}
+
+/* The slice's number t is unflattened over the tile variables, the last fastest. */
+static void emit_tiles(Emit *e, const Kernel *k)
+{
+    if (k->tile.n)
+        emit_line(e, "sn_i64 rest = t;");
+    for (int i = k->tile.n - 1; i >= 0; i--) {
+        const Var *v = k->tile.at[i];
+        if (i == 0)
+            emit_line(e, "sn_i64 %s%d = rest;", v->name, v->id);
+        else {
+            const char *extent = emit_ix(e, v->extent);
+            emit_line(e, "sn_i64 %s%d = rest %% %s;", v->name, v->id, extent);
+            emit_line(e, "rest = rest / %s;", extent);
+        }
+    }
+}
+
+static void body_defs(Emit *e, const Stmts *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        if (list->at[i]->kind == S_BODY)
+            emit_body_def(e, list->at[i]);
+        body_defs(e, &list->at[i]->body);
+    }
+}
+
+static void emit_kernel(Emit *e, Kernel *k)
+{
+    e->k = k;
+    k->sites.n = 0;
+    map_init(&e->memo, e->cx);
+    e->scope_keys.n = 0;
+    e->depth = 0;
+    e->locals = 0;
+    body_defs(e, &k->body);
+    emit_comment(e, k);
+    buf_printf(e->out, e->t->kernel_open, k->name);
+    e->depth = 1;
+    emit_line(e, "int sn_err_v = 0, *sn_err = &sn_err_v;");
+    buf_puts(e->out, e->t->parallel_open);
+    int mark = emit_push(e);
+    emit_tiles(e, k);
+    emit_stmts(e, &k->body);
+    emit_pop(e, mark);
+    emit_line(e, "}");
+    if (k->divides) {
+        int site = emit_site(e, k->args.at[0], "integer division by zero");
+        emit_line(e, "if (sn_err_v)");
+        emit_line(e, "    return %d;", site);
+    }
+    buf_puts(e->out, e->t->kernel_close);
+    buf_putc(e->out, '\n');
+}
+
+static void emit_all(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o, const Target *t)
+{
+    Emit e = {.cx = cx, .p = pool, .out = out, .o = o, .t = t};
+    for (int i = 0; i < n; i++)
+        emit_kernel(&e, k[i]);
+}
+
+/* CUDA's kernels are C's with other spellings. */
+void emit_cuda(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o)
+{
+    emit_all(out, cx, pool, k, n, o, &target_cuda);
+}
+
+void emit_c(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o)
+{
+    buf_puts(out, body_c_prelude);
+    buf_puts(out, kctx_text);
+    buf_putc(out, '\n');
+    emit_all(out, cx, pool, k, n, o, &target_c);
+}

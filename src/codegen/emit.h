@@ -1,0 +1,40 @@
+/* emit.h: the emitter's state, shared by its files. One emitter walks Loop IR; a Target is a table of spellings. */
+#ifndef SINTER_EMIT_H
+#define SINTER_EMIT_H
+#include "codegen/loop.h"
+#include "codegen/spell.h"
+
+typedef struct Target {
+    const char *name;
+    const char *kernel_open; /* printf form with the kernel's name */
+    const char *kernel_close;
+    const char *parallel_open; /* the loop over the slice */
+} Target;
+extern const Target target_c, target_cuda;
+
+typedef struct Emit {
+    Ctx *cx;
+    Pool *p;
+    Buf *out;
+    const EmitOptions *o;
+    const Target *t;
+    Kernel *k;
+    Map memo;          /* expression id -> name of the local that holds it, in the open scopes */
+    VEC(const int *) scope_keys; /* memo keys in the order they were put */
+    int depth, locals;
+    int n_bodies;
+} Emit;
+
+void emit_line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* indented, with a newline */
+int emit_push(Emit *e);            /* opens a scope of locals; returns the mark */
+void emit_pop(Emit *e, int mark);
+/* The index form as a C expression of type sn_i64; data-chosen parts are computed into locals first. */
+const char *emit_ix(Emit *e, const Ix *a);
+const char *emit_ex(Emit *e, const Expr *x); /* the name of a local (or a literal) that holds the value */
+const char *emit_ptr(Emit *e, const Place *pl); /* "p3": the base pointer of a place, as char pointer */
+int emit_site(Emit *e, const Value *v, const char *what); /* number of an error site, >= 1 */
+void emit_stmts(Emit *e, const Stmts *list);
+void emit_contract(Emit *e, const Contract *c);
+void emit_body_call(Emit *e, const Stmt *s);
+void emit_body_def(Emit *e, const Stmt *s); /* the function, before the kernel */
+#endif

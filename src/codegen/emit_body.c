@@ -1,0 +1,59 @@
+/* emit_body.c: vector bodies in the emitted text: scalar C, or instruction bytes that TinyCC carries. */
+#include "codegen/emit.h"
+
+static bool as_bytes(const Emit *e, const Stmt *s)
+{
+    return e->o->tier == 1 && body_encodable(s->vec, e->o->isa);
+}
+
+static void quads(Buf *b, const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t w = 0x9090909090909090u;
+        memcpy(&w, p + i, MIN((size_t)8, n - i));
+        buf_printf(b, "%s0x%llx", i % 64 ? "," : i ? "\\n.quad " : ".quad ", (unsigned long long)w);
+    }
+    buf_puts(b, "\\n");
+}
+
+void emit_body_def(Emit *e, const Stmt *s)
+{
+    ((Stmt *)s)->acc = e->n_bodies++;
+    const char *name = ctx_printf(e->cx, "b%d", s->acc);
+    if (!as_bytes(e, s)) {
+        body_print_c(e->out, s->vec, name);
+        buf_printf(e->out, "static const char %s_pool[8];\n", name);
+        return;
+    }
+    BodyCode code = body_encode(e->cx, s->vec, e->o->isa, false);
+    buf_printf(e->out, "__asm__(\".text\\n.balign 64\\n.globl %s_pool\\n%s_pool:\\n", name, name);
+    if (code.n_pool)
+        quads(e->out, code.pool, code.n_pool);
+    buf_printf(e->out, ".globl %s\\n.balign 32\\n%s:\\n", name, name);
+    quads(e->out, code.bytes, code.n_bytes);
+    buf_puts(e->out, "\");\n");
+    buf_printf(e->out, "extern const char %s_pool[];\n", name);
+    buf_printf(e->out, "void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, const void *pool);\n",
+        name);
+}
+
+void emit_body_call(Emit *e, const Stmt *s)
+{
+    emit_line(e, "{");
+    int mark = emit_push(e);
+    int n = MAX(1, s->n_ports);
+    emit_line(e, "void *pp[%d];", n);
+    emit_line(e, "sn_i64 ss[%d];", n);
+    for (int i = 0; i < s->n_ports; i++) {
+        const PortRef *r = &s->port[i];
+        const Place *pl = kernel_place(e->k, r->value);
+        int bytes = dtype_bytes(r->value->type);
+        const char *at = emit_ix(e, ix_muli(e->p, place_offset(e->p, pl, r->value->rank, r->idx), bytes));
+        emit_line(e, "pp[%d] = %s + %s;", i, emit_ptr(e, pl), at);
+        emit_line(e, "ss[%d] = %s;", i, emit_ix(e, ix_muli(e->p, r->step, bytes)));
+    }
+    const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
+    emit_line(e, "b%d(pp, ss, %s, %s, b%d_pool);", s->acc, lanes, rows, s->acc);
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}

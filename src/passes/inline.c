@@ -1,0 +1,152 @@
+/* inline.c: fusion's first move. A load of a value is replaced by the value's own definition where that is cheap
+ * to recompute or read once. What no reader loads any more is dropped.
+ *
+ * Rules, in this order (measured on 20 exported networks, see docs/design.md):
+ *   views (a load at another index, selects between loads) and expressions without loads: always;
+ *   a map with one load site, in a reader that repeats nothing: always;
+ *   at most 2 cheap operations with one large operand, at most 4 sites: always;
+ *   never arithmetic into an operand of a contraction (it would be repeated for each column), or into an index.
+ */
+#include "passes/pass.h"
+
+enum { NO_LOAD_COST = 24, CHEAP_COST = 2, CHEAP_SITES = 4, MAX_COST = 400 };
+
+typedef struct Use {
+    int sites;        /* distinct loads, over all definitions */
+    bool in_index;    /* some load is inside an index */
+    bool contracted;  /* some load is an operand of a contraction */
+    bool repeated;    /* some reader iterates more often than the value has elements */
+    bool view, inlined;
+    int cost, big_operands;
+} Use;
+
+typedef struct Inline {
+    Module *m;
+    Use *use; /* by value id */
+    const Def *reader;
+    int64_t iterations;
+    Roles roles;
+    bool contraction;
+} Inline;
+
+static int64_t hint_volume(const Def *d)
+{
+    int64_t n = 1;
+    for (int k = 0; k < d->n_axes; k++)
+        n *= MAX(1, ix_hint(d->axis[k]->extent));
+    for (int k = 0; k < d->n_red; k++)
+        n *= MAX(1, ix_hint(d->red_axis[k]->extent));
+    return n;
+}
+
+static int64_t value_volume(const Value *v)
+{
+    int64_t n = 1;
+    for (int k = 0; k < v->rank; k++)
+        n *= MAX(1, ix_hint(v->dim[k]));
+    return n;
+}
+
+static void count_use(void *user, const Expr *load, bool in_index)
+{
+    Inline *in = user;
+    Use *u = &in->use[load->value->id];
+    u->sites++;
+    u->in_index |= in_index;
+    u->repeated |= in->iterations > value_volume(load->value);
+    u->contracted |= in->contraction && (load == in->roles.a || load == in->roles.b);
+}
+
+static void count_operand(void *user, const Expr *load, bool in_index)
+{
+    (void)in_index;
+    Use *u = user;
+    u->big_operands += value_volume(load->value) > 4096;
+}
+
+/* Loads, selects by index conditions, constants: nothing that costs arithmetic. */
+static bool is_view(const Expr *e)
+{
+    if (e->kind != EX_PRIM)
+        return e->kind == EX_LOAD || e->kind == EX_CONST;
+    return e->prim == P_select && is_view(e->arg[1]) && is_view(e->arg[2]) && ex_depends_on_ix_only(e->arg[0]);
+}
+
+static bool wanted(const Value *v, const Use *u)
+{
+    if (v->keep || !v->def || v->def->red != RED_NONE)
+        return false;
+    if (u->view)
+        return true;
+    if (u->cost <= NO_LOAD_COST && u->big_operands < 0)
+        return true;
+    if (u->in_index || u->contracted || u->cost > MAX_COST)
+        return false;
+    if (u->sites == 1 && !u->repeated)
+        return true;
+    return u->cost <= CHEAP_COST && u->big_operands <= 1 && u->sites <= CHEAP_SITES;
+}
+
+static const Expr *inline_load(void *user, const Expr *load)
+{
+    Inline *in = user;
+    const Value *v = load->value;
+    if (!in->use[v->id].inlined)
+        return load;
+    const Def *d = v->def;
+    Subst s;
+    subst_init(&s, in->m->graph->pool);
+    for (int k = 0; k < d->n_axes; k++)
+        subst_var(&s, d->axis[k], load->idx[k]);
+    return ex_subst(&s, d->body);
+}
+
+static void any_load(void *user, const Expr *load, bool in_index)
+{
+    (void)load;
+    (void)in_index;
+    *(bool *)user = true;
+}
+
+static void count_uses(Inline *in)
+{
+    for (int i = 0; i < in->m->defs.n; i++) {
+        Def *d = in->m->defs.at[i];
+        in->reader = d;
+        in->iterations = hint_volume(d);
+        in->contraction = contraction_roles(in->m->graph->pool, d, &in->roles);
+        ex_visit_loads(in->m->cx, d->body, count_use, in);
+    }
+}
+
+static void round_of_inlining(Module *m)
+{
+    Inline in = {.m = m, .use = NEW_N(m->cx, Use, m->graph->values.n)};
+    count_uses(&in);
+    for (int i = 0; i < m->defs.n; i++) {
+        Def *d = m->defs.at[i];
+        Subst s;
+        subst_init(&s, m->graph->pool);
+        s.load = inline_load;
+        s.user = &in;
+        d->body = ex_subst(&s, d->body);
+        Use *u = &in.use[d->out->id];
+        u->cost = ex_cost(m->cx, d->body);
+        u->view = is_view(d->body);
+        bool loads = false;
+        ex_visit_loads(m->cx, d->body, any_load, &loads);
+        if (loads)
+            ex_visit_loads(m->cx, d->body, count_operand, u);
+        else
+            u->big_operands = -1;
+        u->inlined = wanted(d->out, u);
+    }
+    pass_dce(m);
+}
+
+void pass_inline(Module *m)
+{
+    account_edges(m);
+    round_of_inlining(m);
+    round_of_inlining(m); /* with the use counts that the first round left */
+}

@@ -1,0 +1,143 @@
+/* pass.c: the ordered table of passes, the order constraints with their reasons, and the driver. */
+#include "passes/pass.h"
+#include <stdio.h>
+#include <time.h>
+
+const Pass pass_table[] = {
+    {"infer", "operators define their outputs: types, dims, definitions", pass_infer, 0, false},
+    {"constfold", "nodes that read constants only are evaluated (inside infer)", NULL, 0, true},
+    {"lower", "collect the definitions that the outputs need", pass_lower, 0, false},
+    {"cse", "equal definitions become one", pass_cse, 1, true},
+    {"inline", "loads of cheap definitions become those definitions", pass_inline, 1, true},
+    {"layout", "storage orders: what contractions read and write is contiguous", pass_layout, 2, true},
+    {"fuse", "stages that one kernel computes", pass_fuse, 1, false},
+    {"schedule", "groups to Loop IR", pass_schedule, 1, false},
+    {"memplan", "buffers, lifetimes, steps", pass_memplan, 1, false},
+};
+const int pass_table_n = NELEM(pass_table);
+
+/* Pass `before` must come before `after`. */
+typedef struct Constraint {
+    const char *before, *after, *reason;
+} Constraint;
+static const Constraint constraints[] = {
+    {"infer", "lower", "lower reads the definitions that operators made"},
+    {"lower", "cse", "cse compares definitions"},
+    {"cse", "inline", "equal definitions are harder to see once producers are inside them"},
+    {"inline", "layout", "layout looks at the index forms of what is really loaded"},
+    {"layout", "fuse", "tiles and scratch follow the storage order"},
+    {"fuse", "schedule", "schedule makes one kernel of each group"},
+    {"schedule", "memplan", "a kernel's arguments are the buffers to plan"},
+};
+
+static int position(const char *name)
+{
+    for (int i = 0; i < pass_table_n; i++)
+        if (!strcmp(pass_table[i].name, name))
+            return i;
+    return -1;
+}
+
+static void check_order(Module *m)
+{
+    for (int i = 0; i < NELEM(constraints); i++)
+        if (position(constraints[i].before) >= position(constraints[i].after))
+            ctx_fail(m->cx, ST_INTERNAL, NULL, "pass %s must come before %s: %s", constraints[i].before,
+                constraints[i].after, constraints[i].reason);
+}
+
+bool pass_disabled(const Module *m, const char *name)
+{
+    for (const char *const *p = m->opt.disable_pass; p && *p; p++)
+        if (!strcmp(*p, name))
+            return true;
+    return false;
+}
+
+static void check_disabled(Module *m)
+{
+    for (const char *const *p = m->opt.disable_pass; p && *p; p++) {
+        int i = position(*p);
+        Where w = {.hint = "sinter --list-passes names them"};
+        if (i < 0)
+            ctx_fail(m->cx, ST_USAGE, &w, "there is no pass named %s", *p);
+        if (!pass_table[i].optional)
+            ctx_fail(m->cx, ST_USAGE, &w, "pass %s can't be disabled: later passes need it", *p);
+    }
+}
+
+/* The state in text: kernels once there are some, else definitions, else nodes. */
+static void print_state(Module *m, Buf *b)
+{
+    bool kernels = m->groups.n && m->groups.at[0]->kernel;
+    for (int i = 0; i < m->groups.n && kernels; i++)
+        kernel_print(b, m->groups.at[i]->kernel);
+    for (int i = 0; i < m->groups.n && !kernels; i++) {
+        buf_printf(b, "group %d {\n", m->groups.at[i]->id);
+        for (int j = 0; j < m->groups.at[i]->stages.n; j++)
+            def_print(b, m->groups.at[i]->stages.at[j]);
+        buf_puts(b, "}\n");
+    }
+    for (int i = 0; i < m->defs.n && !m->groups.n; i++)
+        def_print(b, m->defs.at[i]);
+    if (!m->defs.n)
+        graph_print(b, m->graph);
+}
+
+static void dump(Module *m, int i, const Buf *b)
+{
+    char *path = ctx_printf(m->cx, "%s/%02d-%s.txt", m->opt.dump_dir, i, pass_table[i].name);
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(b->s, 1, b->n, f) == b->n;
+    if (f)
+        ok = fclose(f) == 0 && ok;
+    if (!ok)
+        ctx_fail(m->cx, ST_IO, &(Where){.hint = "the folder of --dump must exist"}, "can't write %s", path);
+}
+
+static void show(Module *m, int i)
+{
+    const char *after = m->opt.print_after;
+    bool print = after && (!strcmp(after, "all") || !strcmp(after, pass_table[i].name));
+    if (!print && !m->opt.dump_dir)
+        return;
+    Buf b;
+    buf_init(&b, m->cx);
+    print_state(m, &b);
+    if (b.n && m->opt.dump_dir)
+        dump(m, i, &b);
+    if (b.n && print && m->cx->log)
+        m->cx->log(m->cx->log_user, 0, b.s);
+}
+
+static void verify(Module *m)
+{
+    for (int i = 0; i < m->defs.n; i++)
+        def_verify(m->cx, m->defs.at[i]);
+    ctx_check(m->cx);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+void passes_run(Module *m)
+{
+    check_order(m);
+    check_disabled(m);
+    if (m->opt.print_after && strcmp(m->opt.print_after, "all") && position(m->opt.print_after) < 0)
+        ctx_fail(m->cx, ST_USAGE, NULL, "there is no pass named %s", m->opt.print_after);
+    for (int i = 0; i < pass_table_n; i++) {
+        const Pass *p = &pass_table[i];
+        if (!p->run || m->opt.level < p->level || pass_disabled(m, p->name))
+            continue;
+        double start = now_ms();
+        p->run(m);
+        verify(m);
+        ctx_log(m->cx, 1, "pass %-9s %7lld us", p->name, (long long)((now_ms() - start) * 1e3));
+        show(m, i);
+    }
+}

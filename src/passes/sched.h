@@ -1,0 +1,36 @@
+/* sched.h: what the files of the pass schedule share: turning one group into one kernel of Loop IR. */
+#ifndef SINTER_SCHED_H
+#define SINTER_SCHED_H
+#include "passes/region.h"
+
+typedef struct Sched {
+    Module *m;
+    Ctx *cx;
+    Pool *p;
+    Group *g;
+    Kernel *k;
+    Tiling tiling;
+    Region *region; /* by stage */
+    const Ix *scratch; /* bytes used so far */
+} Sched;
+
+/* Is the value read outside its group, or an output? Such values live in buffers. */
+bool value_materialised(const Module *m, const Value *v);
+/* Chooses the tile loops of a group. */
+void choose_tiling(Module *m, Group *g, Tiling *t);
+
+/* The place of a value in the kernel, made on first use: argument or scratch. */
+const Place *sched_place(Sched *s, const Value *v, bool written);
+const Ix *sched_scratch(Sched *s, const Ix *bytes); /* offset of a new 64-byte aligned piece */
+/* The region of a value that is a stage of this group, or NULL. */
+const Region *sched_region(const Sched *s, const Value *v);
+
+/* Loops over the box of stage i with fresh variables; the body's axis variables are replaced by lo + local. `at` gets
+ * the index forms of the axes. Returns the innermost statement list. */
+Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at, Subst *subst);
+
+void sched_scalar(Sched *s, Stmts *into, int stage); /* any stage, element by element */
+/* Vector bodies and contractions; false if the stage is not of their kind. */
+bool sched_vector(Sched *s, Stmts *into, int stage);
+bool sched_contraction(Sched *s, Stmts *into, int stage);
+#endif

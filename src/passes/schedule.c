@@ -1,0 +1,196 @@
+/* schedule.c: the pass schedule: each group becomes one kernel of Loop IR. */
+#include "passes/sched.h"
+
+bool value_materialised(const Module *m, const Value *v)
+{
+    return m->home[v->id] != NULL;
+}
+
+const Region *sched_region(const Sched *s, const Value *v)
+{
+    for (int i = 0; i < s->g->stages.n; i++)
+        if (s->g->stages.at[i]->out == v)
+            return &s->region[i];
+    return NULL;
+}
+
+const Ix *sched_scratch(Sched *s, const Ix *bytes)
+{
+    const Ix *at = s->scratch;
+    const Ix *lines = ix_ceil_div(s->p, bytes, ix_int(s->p, 64));
+    s->scratch = ix_add(s->p, at, ix_muli(s->p, lines, 64));
+    return at;
+}
+
+/* Row-major strides over `extent` in the value's storage order; returns the number of elements. */
+static const Ix *strides(Sched *s, const Value *v, const Ix *const *extent, const Ix **stride)
+{
+    const Ix *n = ix_int(s->p, 1);
+    for (int i = v->rank - 1; i >= 0; i--) {
+        int k = v->order[i];
+        stride[k] = n;
+        n = ix_mul(s->p, n, extent[k]);
+    }
+    return n;
+}
+
+const Place *sched_place(Sched *s, const Value *v, bool written)
+{
+    Kernel *k = s->k;
+    const Place *known = kernel_place(k, v);
+    if (known && written && known->arg >= 0)
+        k->arg_written.at[known->arg] = true;
+    if (known)
+        return known;
+    Place pl = {.value = v, .arg = -1};
+    const Region *r = sched_region(s, v);
+    if (r && !value_materialised(s->m, v)) {
+        const Ix *extent[MAX_RANK];
+        for (int i = 0; i < v->rank; i++) {
+            extent[i] = r->span[i].cap;
+            pl.origin[i] = r->span[i].full ? NULL : r->span[i].lo;
+        }
+        pl.bytes = ix_muli(s->p, strides(s, v, extent, pl.stride), dtype_bytes(v->type));
+        pl.offset = sched_scratch(s, pl.bytes);
+    } else {
+        strides(s, v, v->dim, pl.stride);
+        pl.arg = k->args.n;
+        VEC_PUSH(s->cx, &k->args, v);
+        VEC_PUSH(s->cx, &k->arg_written, written);
+    }
+    VEC_PUSH(s->cx, &k->places, pl);
+    return &k->places.at[k->places.n - 1];
+}
+
+typedef struct PlaceLoads {
+    Sched *s;
+    const Def *d;
+} PlaceLoads;
+
+static void place_load(void *user, const Expr *load, bool in_index)
+{
+    (void)in_index;
+    PlaceLoads *pl = user;
+    sched_place(pl->s, load->value, false);
+}
+
+/* ---- scalar stages ----------------------------------------------------------------------------- */
+
+Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at, Subst *subst)
+{
+    subst_init(subst, s->p);
+    for (int i = 0; i < d->n_axes; i++) {
+        int k = d->out->order[i];
+        const Span *sp = &r->span[k];
+        const Var *local = ix_var_new(s->p, sp->ext, d->axis[k]->name);
+        at[k] = ix_add(s->p, sp->lo, ix_of_var(s->p, local));
+        subst_var(subst, d->axis[k], at[k]);
+        if (ix_is(sp->ext, 1))
+            continue;
+        Stmt *loop = stmt_new(s->cx, S_FOR);
+        loop->var = local;
+        VEC_PUSH(s->cx, into, loop);
+        into = &loop->body;
+    }
+    return into;
+}
+
+void sched_scalar(Sched *s, Stmts *into, int stage)
+{
+    const Def *d = s->g->stages.at[stage];
+    Stmt *store = stmt_new(s->cx, S_STORE);
+    Subst subst;
+    into = sched_loops(s, into, d, &s->region[stage], store->idx, &subst);
+    store->value = d->out;
+    if (d->red == RED_NONE) {
+        store->expr = ex_subst(&subst, d->body);
+        VEC_PUSH(s->cx, into, store);
+        return;
+    }
+    Stmt *acc = stmt_new(s->cx, S_ACC), *update = stmt_new(s->cx, S_UPDATE);
+    acc->acc = update->acc = store->acc = s->k->n_accs++;
+    acc->type = update->type = store->type = d->acc;
+    acc->expr = ex_identity(s->p, d->red, d->acc);
+    update->red = d->red;
+    VEC_PUSH(s->cx, into, acc);
+    Stmts *inner = into;
+    for (int i = 0; i < d->n_red; i++) {
+        Stmt *loop = stmt_new(s->cx, S_FOR);
+        loop->var = ix_var_new(s->p, d->red_axis[i]->extent, d->red_axis[i]->name);
+        subst_var(&subst, d->red_axis[i], ix_of_var(s->p, loop->var));
+        VEC_PUSH(s->cx, inner, loop);
+        inner = &loop->body;
+    }
+    update->expr = ex_subst(&subst, d->body);
+    VEC_PUSH(s->cx, inner, update);
+    VEC_PUSH(s->cx, into, store);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+/* A C identifier from the operators of the group's nodes: k07_conv_relu. */
+static const char *kernel_name(Sched *s)
+{
+    Buf b;
+    buf_init(&b, s->cx);
+    buf_printf(&b, "k%02d", s->g->id);
+    for (int i = 0; i < s->k->n_nodes && i < 4; i++) {
+        buf_putc(&b, '_');
+        for (const char *c = s->k->nodes[i]->op_type; *c && b.n < 60; c++) {
+            char l = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+            buf_putc(&b, (l >= 'a' && l <= 'z') || (l >= '0' && l <= '9') ? l : '_');
+        }
+    }
+    return b.s;
+}
+
+static void kernel_nodes(Sched *s)
+{
+    s->k->nodes = NEW_N(s->cx, const Node *, s->g->stages.n);
+    for (int i = 0; i < s->g->stages.n; i++) {
+        const Node *n = s->g->stages.at[i]->out->origin;
+        bool known = !n;
+        for (int j = 0; j < s->k->n_nodes && !known; j++)
+            known = s->k->nodes[j] == n;
+        if (!known)
+            s->k->nodes[s->k->n_nodes++] = n;
+    }
+}
+
+static void schedule_group(Module *m, Group *g)
+{
+    Sched s = {.m = m, .cx = m->cx, .p = m->graph->pool, .g = g, .scratch = ix_int(m->graph->pool, 0)};
+    int n = g->stages.n;
+    s.k = g->kernel = NEW(m->cx, Kernel);
+    s.k->id = g->id;
+    s.region = NEW_N(m->cx, Region, n);
+    kernel_nodes(&s);
+    s.k->name = kernel_name(&s);
+    choose_tiling(m, g, &s.tiling);
+    tiling_vars(s.p, g->stages.at[n - 1], &s.tiling);
+    if (!regions_of(s.p, g->stages.at, n, &s.tiling, s.region))
+        ctx_fail(m->cx, ST_INTERNAL, NULL, "kernel %s: a stage has no region", s.k->name);
+    s.k->tiles = ix_int(s.p, 1);
+    for (int i = 0; i < s.tiling.n; i++) {
+        VEC_PUSH(m->cx, &s.k->tile, s.tiling.at[i].var);
+        s.k->tiles = ix_mul(s.p, s.k->tiles, s.tiling.at[i].var->extent);
+    }
+    for (int i = 0; i < n; i++) {
+        PlaceLoads pl = {&s, g->stages.at[i]};
+        ex_visit_loads(m->cx, g->stages.at[i]->body, place_load, &pl);
+        sched_place(&s, g->stages.at[i]->out, true);
+    }
+    for (int i = 0; i < n; i++)
+        if (m->opt.level < 2 ||
+            (!sched_contraction(&s, &s.k->body, i) && !sched_vector(&s, &s.k->body, i)))
+            sched_scalar(&s, &s.k->body, i);
+    s.k->scratch = s.scratch;
+    kernel_verify(m->cx, s.k);
+}
+
+void pass_schedule(Module *m)
+{
+    for (int i = 0; i < m->groups.n; i++)
+        schedule_group(m, m->groups.at[i]);
+    ctx_check(m->cx);
+}
