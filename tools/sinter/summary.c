@@ -101,7 +101,8 @@ static void top_text(const sinter_tensor *t, int top, const StrList *labels)
         for (int i = 0; i < n; i++) {
             const char *label = label_of(labels, r.best[i]);
             element_print(t->dtype, t->data, row * r.length + r.best[i], 6, value);
-            printf("    %6lld  %-14s %s\n", (long long)r.best[i], value, label ? label : "");
+            printf(label ? "    %6lld  %-14s %s\n" : "    %6lld  %s\n", (long long)r.best[i], value,
+                label);
         }
     }
     if (r.count > ROWS)
