@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No sign and no blank, which strtoull would take. */
 static bool parse_whole(const char *s, unsigned long long *x, char **end)
 {
     errno = 0;
@@ -63,6 +64,7 @@ static bool store_real(const char *value, double *field)
     return end != value && !*end && *field >= 0 && isfinite(*field);
 }
 
+/* Writes an option's value into its field; false when it is not of the option's kind. */
 static bool store(const Option *o, const char *value, Args *args)
 {
     void *field = (char *)args + o->field;
@@ -96,6 +98,7 @@ static const Option *find_option(const char *arg, size_t n)
     return NULL;
 }
 
+/* Every usage error ends with where to read on. */
 static sinter_code usage_error(sinter_error *err, const Args *args, const char *message)
 {
     set_error(err, SINTER_ERR_USAGE, "%s", message);
@@ -106,6 +109,7 @@ static sinter_code usage_error(sinter_error *err, const Args *args, const char *
     return err->code;
 }
 
+/* Two letters are near to everything: no guess is made from them. */
 static sinter_code unknown_option(sinter_error *err, const Args *args, const char *arg)
 {
     StrList names = {0};
@@ -178,6 +182,7 @@ static sinter_code take_option(Cursor *c)
     return SINTER_OK;
 }
 
+/* A verb of a later version is named as such: it is no typing mistake. */
 static sinter_code take_verb(Cursor *c, const char *word)
 {
     StrList names = {0};
@@ -210,6 +215,7 @@ static int format_ahead(int argc, char **argv)
     return format;
 }
 
+/* "help VERB" is "VERB --help". */
 static sinter_code take_positional(Cursor *c, const char *word)
 {
     if (!c->args->verb && !c->args->help && strcmp(word, "help") == 0) {

@@ -15,6 +15,7 @@ static const char *const counts[] = {"nodes_imported", "nodes_final", "groups", 
     "unfused.materialised.bytes", "arena_bytes", "arena_bound_bytes"};
 enum { N_COUNTS = sizeof counts / sizeof *counts };
 
+/* Follows a dotted path. */
 static json_t *find_count(const json_t *report, const char *path)
 {
     json_t *at = (json_t *)report;

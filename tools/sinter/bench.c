@@ -41,6 +41,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Few long runs say as much as many short ones; --runs overrides all bounds. */
 static bool enough(const Args *args, int runs, double elapsed)
 {
     if (args->runs)
@@ -58,6 +59,8 @@ static sinter_code timed_run(Session *s, double *ms, sinter_error *err)
     return code;
 }
 
+/* The first run pays for page faults and packing and is told apart; the warm-up lets clocks and
+ * caches settle. */
 static sinter_code measure_runs(Session *s, Times *t, sinter_error *err)
 {
     int room = s->args->runs ? s->args->runs : MOST_RUNS;

@@ -34,6 +34,8 @@ static double most_ulp(sinter_dtype t)
     return ldexp(1, 8 * size) - 1;
 }
 
+/* Nothing is near an infinity: a large finite number instead of it is an overflow handled wrongly.
+ */
 static Difference float_difference(sinter_dtype t, const void *e, const void *a, int64_t i,
     Tolerance tol)
 {
@@ -48,6 +50,7 @@ static Difference float_difference(sinter_dtype t, const void *e, const void *a,
     return (Difference){abs, ulp_distance(t, e, a, i), abs - allowed};
 }
 
+/* In 64-bit arithmetic: doubles would take two large neighbours for equal. */
 static Difference int_difference(sinter_dtype t, const void *e, const void *a, int64_t i)
 {
     double d;
@@ -61,6 +64,7 @@ static Difference int_difference(sinter_dtype t, const void *e, const void *a, i
     return (Difference){d, d, d};
 }
 
+/* The scale of the default atol; one infinity must not make everything equal. */
 static double largest_finite(const sinter_tensor *t, int64_t parts)
 {
     double most = 0;
@@ -95,6 +99,7 @@ static const char *mismatch(const sinter_tensor *e, const sinter_tensor *a)
     return NULL;
 }
 
+/* The worst element is the one farthest outside its own tolerance, not the largest difference. */
 static void add_difference(Comparison *c, Difference d, int64_t i, double *worst)
 {
     c->max_abs = fmax(c->max_abs, d.abs);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* -q, for the whole process: notes come from many places and matter to none. */
 static bool quiet_notes;
 
 sinter_code set_error(sinter_error *err, sinter_code code, const char *fmt, ...)
@@ -59,6 +60,7 @@ static const char *code_word(sinter_code code)
     return (unsigned)code < sizeof words / sizeof *words ? words[code] : "internal";
 }
 
+/* All keys are always there: a reader need not ask. */
 static json_t *error_json(const sinter_error *err)
 {
     json_t *o = json_object();
@@ -71,6 +73,7 @@ static json_t *error_json(const sinter_error *err)
     return o;
 }
 
+/* What stdout has so far comes first where both go to one terminal. */
 static void print_error(const sinter_error *err)
 {
     fflush(stdout);

@@ -46,6 +46,7 @@ int dtype_size(sinter_dtype t) { return known(t) ? types[t].size : 0; }
 
 ElementClass dtype_class(sinter_dtype t) { return known(t) ? types[t].class : CLASS_OTHER; }
 
+/* Every float16 is exact in double: integer fraction times a power of two. */
 static double half_to_double(uint16_t h)
 {
     int exponent = h >> 10 & 31, fraction = h & 1023;
@@ -74,6 +75,7 @@ static uint16_t half_from_double(double x)
     return (uint16_t)(sign | (((exponent + 13) << 10) + ((int)rint(ldexp(x, 11 - exponent)))));
 }
 
+/* bfloat16 is the upper half of a float32. */
 static double bfloat_to_double(uint16_t h)
 {
     uint32_t bits = (uint32_t)h << 16;
@@ -82,6 +84,8 @@ static double bfloat_to_double(uint16_t h)
     return f;
 }
 
+/* The carry of rounding runs into the exponent, which is right; a NaN must not round to infinity.
+ */
 static uint16_t bfloat_from_double(double x)
 {
     float f = (float)x;
@@ -170,6 +174,7 @@ void element_set(sinter_dtype t, void *data, int64_t i, double x)
         store_int(t, data, i, x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x);
 }
 
+/* A minus sign takes the signed reader: strtoull would wrap around silently. */
 static bool parse_int(sinter_dtype t, void *data, int64_t i, const char *text)
 {
     int64_t lo;

@@ -20,6 +20,7 @@ static sinter_code io_error(sinter_error *err, const char *what, const char *pat
     return set_error(err, SINTER_ERR_IO, "can't %s %s: %s", what, show_name(path), strerror(errno));
 }
 
+/* A file that is changed meanwhile is an error, not a tensor with a random end. */
 static sinter_code read_all(int fd, const char *path, size_t size, char **bytes, sinter_error *err)
 {
     char *p = malloc(size + 1);
@@ -61,6 +62,8 @@ sinter_code file_read(const char *path, char **bytes, size_t *n, sinter_error *e
     return code;
 }
 
+/* In the same folder, since rename does not cross file systems; by process, so that two runs do not
+ * meet. */
 char *file_temporary(const char *path) { return cli_printf("%s.%ld.tmp", path, (long)getpid()); }
 
 sinter_code file_commit(const char *temporary, const char *path, sinter_error *err)
@@ -87,6 +90,7 @@ sinter_code file_write(const char *path, const void *bytes, size_t n, sinter_err
     return file_commit(temporary, path, err);
 }
 
+/* Like mkdir -p: parents that exist are fine. */
 sinter_code folder_make(const char *path, sinter_error *err)
 {
     char *part = cli_printf("%s", path);

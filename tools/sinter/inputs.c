@@ -102,6 +102,7 @@ sinter_code value_read(const char *path, sinter_value **value, const char **name
     return code;
 }
 
+/* A later source replaces an earlier one: the last wins. */
 static void set_value(Making *m, int i, sinter_value *value)
 {
     sinter_value_free(m->in->value[i]);
@@ -109,6 +110,8 @@ static void set_value(Making *m, int i, sinter_value *value)
     m->source[i].kind = value ? FROM_FILE : FROM_NOTHING;
 }
 
+/* Exporters disagree on the names inside test data; the position always says which input is meant.
+ */
 static sinter_code add_set_file(Making *m, const char *folder, int k)
 {
     sinter_value *value;
@@ -149,6 +152,7 @@ static sinter_code add_folder(Making *m, const char *path)
     return SINTER_OK;
 }
 
+/* Takes one --input. Files are read now, as their shapes take part in solving the dims. */
 static sinter_code add_spec(Making *m, const char *text)
 {
     Spec spec;
@@ -177,6 +181,8 @@ static sinter_code add_spec(Making *m, const char *text)
 
 /* ---- dims --------------------------------------------------------------------------------- */
 
+/* A --dim or --shape must not contradict anything. Two files may: whether the model really needs
+ * their dims to be equal is for sinter_run to say. */
 static sinter_code bind_dim(Making *m, DimBinding *d, int64_t size, int how, const char *by)
 {
     if (d->how >= DIM_FROM_INPUT && d->size != size && (how == DIM_GIVEN || d->how == DIM_GIVEN))
@@ -190,6 +196,7 @@ static sinter_code bind_dim(Making *m, DimBinding *d, int64_t size, int how, con
     return SINTER_OK;
 }
 
+/* A name that no input has would have no effect: more likely it is mistyped. */
 static sinter_code apply_dim_option(Making *m, const char *text)
 {
     const char *name;
@@ -342,6 +349,8 @@ static void apply_defaults(Making *m)
     }
 }
 
+/* From what the user wrote to what follows from it: contradictions are then told in the user's
+ * words. */
 static sinter_code solve_dims(Making *m)
 {
     for (int i = 0; i < m->args->dims.n; i++)
@@ -362,6 +371,7 @@ static sinter_code solve_dims(Making *m)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
+/* One number fills the whole input: masks and zeros of any size. */
 static sinter_code fill_list(Making *m, int i, const sinter_tensor *t)
 {
     const StrList *numbers = &m->source[i].spec.numbers;
@@ -397,6 +407,7 @@ static sinter_code fill(Making *m, int i, const sinter_tensor *t)
     return SINTER_OK;
 }
 
+/* What has neither a rank nor a length can't be made up. */
 static sinter_code make_value(Making *m, int i)
 {
     const sinter_io *io = &m->in->io[i];
@@ -421,6 +432,7 @@ static sinter_code make_value(Making *m, int i)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
+/* The inputs as the model declares them, and the distinct symbols of their dims. */
 static void collect(const sinter_model *model, Making *m)
 {
     Inputs *in = m->in;

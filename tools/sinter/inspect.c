@@ -29,6 +29,7 @@ static void io_rows(Format format, const sinter_model *model)
         io_row(format, "output", &io);
 }
 
+/* As many as fit on a line. */
 static void op_counts_text(const json_t *facts)
 {
     const char *op, *line = " ";

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* jansson returns NULL only when memory is out, for values that we know to be right. */
 static json_t *checked(json_t *value)
 {
     if (!value) {
@@ -34,6 +35,7 @@ static int utf8_length(const unsigned char *s)
     return n;
 }
 
+/* The usual case, text that is valid, costs one call. */
 json_t *json_text(const char *s)
 {
     json_t *plain = json_string(s);
@@ -49,6 +51,7 @@ json_t *json_text(const char *s)
     return checked(json_string(clean));
 }
 
+/* Whole numbers are printed without a fraction, as counts are. */
 json_t *json_number(double x)
 {
     if (isnan(x))
@@ -84,6 +87,7 @@ void json_add(json_t *array, json_t *value)
         checked(NULL);
 }
 
+/* Nine digits bring a float back exactly, and say enough of a time. */
 void json_print_line(json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -13,6 +13,7 @@ typedef struct Block {
 } Block;
 static Block *blocks;
 
+/* A leak checker must see that nothing else is lost. */
 static void free_blocks(void)
 {
     while (blocks) {
@@ -43,6 +44,7 @@ char *cli_strndup(const char *s, size_t n)
     return copy;
 }
 
+/* Printed twice: once to learn the length. */
 char *cli_printf(const char *fmt, ...)
 {
     va_list ap;
@@ -75,6 +77,7 @@ bool ends_with(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
+/* Names with blanks or control bytes would be misread between other words. */
 static bool plain_name(const char *s)
 {
     if (!*s)
@@ -85,6 +88,7 @@ static bool plain_name(const char *s)
     return true;
 }
 
+/* Bytes from 0x80 on pass: they are mostly UTF-8. */
 const char *show_name(const char *name)
 {
     if (plain_name(name))

@@ -60,6 +60,7 @@ static const char *dict_value(const char *dict, const char *key)
     return *p == ':' ? p + 1 + strspn(p + 1, " ") : NULL;
 }
 
+/* "'<f4'". One-byte types have no order, whatever is written. */
 static sinter_code parse_descr(const char *p, const char *where, Header *h, sinter_error *err)
 {
     char quote = *p, text[16] = "";
@@ -105,6 +106,7 @@ static sinter_code parse_shape(const char *p, const char *where, Header *h, sint
     return SINTER_OK;
 }
 
+/* The keys may stand in any order. */
 static sinter_code parse_header(const char *dict, const char *where, Header *h, sinter_error *err)
 {
     const char *descr = dict_value(dict, "descr"), *order = dict_value(dict, "fortran_order");
@@ -197,6 +199,7 @@ static const char *npy_descr(sinter_dtype type)
     return NULL;
 }
 
+/* Two raw bytes would come back as a void type in NumPy: such a file is read, but not written. */
 bool npy_holds(sinter_dtype type) { return type != SINTER_BFLOAT16 && npy_descr(type); }
 
 /* "(3, 4)"; one dimension needs the comma that makes a Python tuple. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+/* libzip's error numbers become its texts. */
 static zip_t *open_archive(const char *path, int flags, sinter_error *err)
 {
     int why = 0;
@@ -51,6 +52,7 @@ static const char *choose(zip_t *z, const char *path, const char *key, const cha
     return NULL;
 }
 
+/* The size in the archive's directory is a claim: reading fewer bytes than it says is an error. */
 static sinter_code read_member(zip_t *z, const char *member, const char *where,
     sinter_value **value, sinter_error *err)
 {

@@ -40,6 +40,7 @@ static bool use_interpreter(Session *s)
     return strcmp(asked, "auto") == 0 ? work_bound(s) <= 1e9 : strcmp(asked, "interp") == 0;
 }
 
+/* The texts are made now: the reference's outputs are gone when they are printed. */
 static Verdict compare_output(Session *s, const Runner *reference, int i)
 {
     sinter_tensor e = {0}, a = {0};
@@ -78,6 +79,8 @@ static void compare_all(Session *s, const Runner *reference, Judgement *j)
     }
 }
 
+/* Nothing that was asked for the program under test may bend the reference: no disabled pass, no
+ * dump. */
 sinter_code judge(Session *s, Judgement *j, sinter_error *err)
 {
     Runner reference;

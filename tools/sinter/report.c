@@ -31,6 +31,7 @@ static sinter_code time_block(Session *s, Runner *r, double *least, sinter_error
     return SINTER_OK;
 }
 
+/* Alternating blocks: a machine that slows down meanwhile slows both. */
 static sinter_code time_both(Session *s, Runner *unfused, Measured *m, sinter_error *err)
 {
     double start = now_ms();
@@ -65,6 +66,7 @@ static sinter_code measure(Session *s, Measured *m, sinter_error *err)
     return err->code;
 }
 
+/* A count without a verdict is not reported, so there is always a word. */
 static const char *verdict_word(const Measured *m)
 {
     return !m->ran ? "not run" : m->judgement.same ? "ok" : "differs";
@@ -110,6 +112,7 @@ static const char *show_bytes(double bytes)
     return cli_printf(u ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
 }
 
+/* The edges that were fused away are many and good: only the others are told. */
 static void print_edges(const json_t *report)
 {
     size_t i;

@@ -12,6 +12,7 @@
 
 /* ---- writing --------------------------------------------------------------------------- */
 
+/* Any type has a TensorProto. */
 static sinter_code write_folder(Session *s, const char *path, sinter_error *err)
 {
     if (folder_make(path, err))
@@ -29,6 +30,7 @@ static sinter_code write_folder(Session *s, const char *path, sinter_error *err)
     return SINTER_OK;
 }
 
+/* All types are checked before anything is written. */
 static sinter_code write_archive(Session *s, const char *path, sinter_error *err)
 {
     int n = s->main.n_outputs;
@@ -120,6 +122,8 @@ static sinter_code compare_one(Session *s, const char *folder, int i, bool *same
     return SINTER_OK;
 }
 
+/* A folder with too few or too many outputs belongs to another model: to compare the rest would say
+ * "as expected" of something that nobody expected. */
 static sinter_code compare_outputs(Session *s, bool *same, sinter_error *err)
 {
     int *numbers = NULL;
@@ -187,6 +191,7 @@ static void print_summary(Session *s, bool same, const StrList *labels)
     }
 }
 
+/* What can be wrong with the command line is found before the model is compiled. */
 static sinter_code run_model(Session *s, bool *same, sinter_error *err)
 {
     sinter_options options;

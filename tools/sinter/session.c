@@ -1,5 +1,6 @@
 /* session.c: see session.h. */
 #include "session.h"
+#include "file.h"
 #include "json.h"
 #include <sched.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* The library's texts may be whole dumps, with line ends of their own. */
 static void log_line(void *user, int level, const char *text)
 {
     (void)user;
@@ -21,6 +23,7 @@ static void log_line(void *user, int level, const char *text)
     fprintf(stderr, "%s%s", text, n && text[n - 1] == '\n' ? "" : "\n");
 }
 
+/* --print-after is a wish for output: -q does not take it back. */
 void options_from_args(const Args *args, sinter_options *o)
 {
     sinter_options_init(o);
@@ -50,12 +53,15 @@ static sinter_code tell_problems(Session *s, sinter_error *err)
     return err->code;
 }
 
+/* load_ms is measured here and compile_ms in runner_open, so that making inputs is in neither. */
 sinter_code session_load(Session *s, const Args *args, const char *path, sinter_error *err)
 {
     sinter_options o;
     memset(s, 0, sizeof *s);
     s->args = args;
     s->path = path;
+    if (args->dump && folder_make(args->dump, err))
+        return err->code;
     options_from_args(args, &o);
     double start = now_ms();
     sinter_load_file(path, &o, &s->model, err);
@@ -98,6 +104,7 @@ sinter_code runner_open(Session *s, const sinter_options *options, Runner *r, si
     return SINTER_OK;
 }
 
+/* NULL outputs: the context keeps the memory, so repeated runs allocate nothing. */
 sinter_code runner_run(Session *s, Runner *r, sinter_error *err)
 {
     memset(r->output, 0, sizeof *r->output * (size_t)r->n_outputs);
@@ -142,6 +149,7 @@ const char *session_isa(const Session *s, const json_t *report)
     return json_get_text(report, "isa", s->args->isa ? s->args->isa : "auto");
 }
 
+/* Without the library's word, what affinity allows is the nearest guess. */
 int session_threads(const Session *s, const json_t *report)
 {
     cpu_set_t set;

@@ -23,6 +23,7 @@ static bool starts_number(const char *s)
     return (*s >= '0' && *s <= '9') || starts(s, "inf") || starts(s, "nan");
 }
 
+/* The '=' that divides NAME=VALUE, or NULL for a folder. */
 static const char *end_of_name(const char *text)
 {
     for (const char *p = strchr(text, '='); p; p = strchr(p + 1, '='))
@@ -71,6 +72,7 @@ static sinter_code parse_file(const char *text, const char *path, Spec *spec, si
     return SINTER_OK;
 }
 
+/* All three numbers must be there and nothing after them; HI - LO must not overflow. */
 static sinter_code parse_rand(const char *text, const char *p, Spec *spec, sinter_error *err)
 {
     char *end;
@@ -92,6 +94,8 @@ static sinter_code parse_rand(const char *text, const char *p, Spec *spec, sinte
     return SINTER_OK;
 }
 
+/* The words are checked to be numbers, and kept: what range they must have only the input's type
+ * says. */
 static sinter_code parse_list(const char *text, const char *p, Spec *spec, sinter_error *err)
 {
     spec->kind = SPEC_LIST;
@@ -160,6 +164,7 @@ sinter_code dim_parse(const char *text, const char **name, int64_t *size, sinter
     return SINTER_OK;
 }
 
+/* "NAME:" is a scalar: rank 0 has no dims to write. */
 sinter_code shape_parse(const char *text, ShapeSpec *shape, sinter_error *err)
 {
     const char *p = strrchr(text, ':');

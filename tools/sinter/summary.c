@@ -16,6 +16,7 @@ static bool is_number(const sinter_tensor *t)
     return class != CLASS_OTHER && class != CLASS_COMPLEX;
 }
 
+/* A running mean: a sum would lose digits, or overflow. */
 Statistics statistics(const sinter_tensor *t)
 {
     Statistics s = {.min = INFINITY, .max = -INFINITY};
@@ -76,6 +77,8 @@ typedef struct Rows {
     int64_t *best;
 } Rows;
 
+/* Rows lie along the last axis, where classifiers keep their classes; a scalar is one row of one.
+ */
 static Rows rows_of(const sinter_tensor *t, int top)
 {
     Rows r = {.length = t->rank ? t->dim[t->rank - 1] : 1, .k = top};
@@ -152,6 +155,7 @@ void summary_text(const char *name, const sinter_tensor *t, int top, const StrLi
         top_text(t, top, labels);
 }
 
+/* JSON integers of readers may end at 2^63: larger ones, and what is no number, become text. */
 static json_t *element_json(const sinter_tensor *t, int64_t i)
 {
     char value[64];

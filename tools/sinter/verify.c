@@ -84,6 +84,7 @@ static void print_rows(Format format, const Judgement *j)
     }
 }
 
+/* The verdict is the exit status; an error in between is none of either side. */
 static int verify_one(const Args *args, const char *path, sinter_error *err)
 {
     Session s;
