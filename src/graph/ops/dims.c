@@ -32,6 +32,30 @@ const Ix *list_dim(Op *o, const Value *v, int i)
     return dim_of_expr(o, e);
 }
 
+bool list_known(Op *o, const Value *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (list_elem(o, v, i)->kind != EX_CONST)
+            return false;
+    return true;
+}
+
+const Expr *list_names_axis(Op *o, const Value *v, int i, int k, int rank)
+{
+    Pool *p = o->pool;
+    const Expr *e = ex_cast(p, DT_I64, list_elem(o, v, i));
+    const Expr *in = ex_and(p, ex2(p, le, ex_i(p, -rank), e), ex2(p, lt, e, ex_i(p, rank)));
+    op_require(o, in, "an axis is out of range");
+    return ex2(p, or, ex2(p, eq, e, ex_i(p, k)), ex2(p, eq, e, ex_i(p, k - rank)));
+}
+
+const Ix *ix_fixed(Op *o, const Expr *e)
+{
+    if (e->kind == EX_CONST)
+        return ix_int(o->pool, MAX(-IX_INF, MIN(IX_INF, e->k.i)));
+    return e->kind == EX_IX ? e->ix : ix_of_sym(o->pool, ix_sym_fresh(o->pool, e, -IX_INF));
+}
+
 int list_axis(Op *o, const Value *v, int i, int rank)
 {
     const Ix *a = op_elem_ix(o, v, i);

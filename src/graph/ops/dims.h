@@ -11,8 +11,14 @@ const Ix *list_dim(Op *o, const Value *v, int i);
 const Expr *list_elem(Op *o, const Value *v, int i);
 /* An i64 expression without variables as an extent. */
 const Ix *dim_of_expr(Op *o, const Expr *e);
+/* Are all elements constants? */
+bool list_known(Op *o, const Value *v, int n);
 /* Axis given by element i of a constant list, normalised. */
 int list_axis(Op *o, const Value *v, int i, int rank);
+/* Does element i of a list name axis k? For lists known only when the inputs are bound. */
+const Expr *list_names_axis(Op *o, const Value *v, int i, int k, int rank);
+/* An i64 expression without variables as any integer. */
+const Ix *ix_fixed(Op *o, const Expr *e);
 /* a mod n and a div n for an axis that may be empty: then nothing is read. */
 const Ix *safe_div(Op *o, const Ix *a, const Ix *n);
 const Ix *safe_mod(Op *o, const Ix *a, const Ix *n);

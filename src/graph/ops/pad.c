@@ -13,6 +13,16 @@ static PadMode pad_mode(Op *o)
     op_error(o, "attribute 'mode' is '%s'", mode);
 }
 
+/* The pad of axis k among elements from..from+n-1, where the axes come with the data. */
+static const Ix *late_pad(Op *o, const Value *pads, const Value *axes, int from, int n, int k, int rank)
+{
+    Pool *p = o->pool;
+    const Expr *e = ex_i(p, 0);
+    for (int j = 0; j < n; j++)
+        e = ex_select(p, list_names_axis(o, axes, j, k, rank), list_elem(o, pads, from + j), e);
+    return ix_fixed(o, e);
+}
+
 /* Pads before and after each axis: attribute 'paddings' (1) or 'pads' (2), inputs from version 11 on. */
 static void read_pads(Op *o, int rank, const Ix **before, const Ix **after)
 {
@@ -26,9 +36,12 @@ static void read_pads(Op *o, int rank, const Ix **before, const Ix **after)
         n = list_count(o, axes, MAX_RANK);
     if (count != 2 * n)
         op_error(o, "%d pads for %d axes", count, n);
-    for (int k = 0; k < rank; k++)
-        before[k] = after[k] = ix_int(o->pool, 0);
-    for (int j = 0; j < n; j++) {
+    bool late = axes && !list_known(o, axes, n);
+    for (int k = 0; k < rank; k++) {
+        before[k] = late ? late_pad(o, v, axes, 0, n, k, rank) : ix_int(o->pool, 0);
+        after[k] = late ? late_pad(o, v, axes, n, n, k, rank) : ix_int(o->pool, 0);
+    }
+    for (int j = 0; j < n && !late; j++) {
         int k = axes ? list_axis(o, axes, j, rank) : j;
         before[k] = v ? op_elem_ix(o, v, j) : ix_int(o->pool, list[j]);
         after[k] = v ? op_elem_ix(o, v, j + n) : ix_int(o->pool, list[j + n]);

@@ -38,44 +38,117 @@ static void bounds(Op *o, const Ix *d, const Ix *start, const Ix *end, int64_t s
     *n = ix_max(p, zero, ix_ceil_div(p, span, ix_int(p, step < 0 ? -step : step)));
 }
 
-/* Slice (ai.onnx 1, 10, 11, 13): y[i] = x[start + i*step] on some axes. Attributes at first, inputs from 10 on. */
+/* The four lists: starts, ends, axes, steps; by attribute at first, by input from version 10 on. */
+typedef struct Lists {
+    const Value *in[5];     /* 1 to 4, as the inputs are numbered */
+    const int64_t *attr[5]; /* the same as attributes */
+    int n;
+} Lists;
+
+static Lists read_lists(Op *o, int rank)
+{
+    static const char *const name[] = {NULL, "starts", "ends", "axes", NULL};
+    Lists l = {.n = 0};
+    for (int j = 1; j < 5; j++) {
+        int count = 0;
+        if (o->opset >= 10)
+            l.in[j] = j < 3 ? op_in(o, j, T_INDEX) : op_opt(o, j, T_INDEX);
+        else if (name[j])
+            l.attr[j] = op_attr_ints(o, name[j], &count);
+        if (l.in[j])
+            count = list_count(o, l.in[j], MAX_RANK);
+        if (j == 1)
+            l.n = count;
+        else if (count != l.n && (j == 2 || l.in[j] || l.attr[j]))
+            op_error(o, "starts, ends, axes and steps differ in length");
+    }
+    if (l.n > rank)
+        op_error(o, "%d axes to slice, but the input has rank %d", l.n, rank);
+    return l;
+}
+
+static const Ix *list_ix(Op *o, const Lists *l, int which, int j)
+{
+    return l->in[which] ? op_elem_ix(o, l->in[which], j) : ix_int(o->pool, l->attr[which][j]);
+}
+
+/* The element of list `which` that speaks of axis k, where the axes come with the data; dflt if none does. */
+static const Expr *late_elem(Op *o, const Lists *l, int which, int k, int rank, const Expr *dflt)
+{
+    Pool *p = o->pool;
+    const Expr *e = dflt;
+    for (int j = 0; l->in[which] && j < l->n; j++) {
+        const Expr *here = l->in[3] ? list_names_axis(o, l->in[3], j, k, rank) : ex_bool(p, j == k);
+        e = ex_select(p, here, ex_cast(p, DT_I64, list_elem(o, l->in[which], j)), e);
+    }
+    return e;
+}
+
+static const Expr *clamp(Pool *p, const Expr *e, const Expr *lo, const Expr *hi)
+{
+    return ex2(p, max, lo, ex2(p, min, hi, e));
+}
+
+/* bounds() for an axis of which not even the step is known when compiling. */
+static void late_bounds(Op *o, const Lists *l, int k, int rank, const Ix *dim, const Ix **first, const Ix **n,
+    const Ix **step)
+{
+    Pool *p = o->pool;
+    const Expr *zero = ex_i(p, 0), *one = ex_i(p, 1), *d = ex_ix(p, dim), *far = ex_i(p, INT64_MAX);
+    const Expr *last = ex2(p, sub, d, one), *none = ex_i(p, -1);
+    const Expr *st = late_elem(o, l, 4, k, rank, one), *s = late_elem(o, l, 1, k, rank, zero);
+    const Expr *e = late_elem(o, l, 2, k, rank, far), *up = ex2(p, lt, zero, st);
+    s = ex_select(p, ex2(p, lt, s, zero), ex2(p, add, s, d), s);
+    e = ex_select(p, ex2(p, lt, e, zero), ex2(p, add, e, d), e);
+    s = ex_select(p, up, clamp(p, s, zero, d), clamp(p, s, ex2(p, min, zero, last), last));
+    e = ex_select(p, up, clamp(p, e, zero, d), clamp(p, e, none, last));
+    /* (e - s) / st rounded away from zero, which is up where the slice is not empty */
+    const Expr *slack = ex_select(p, up, ex2(p, sub, st, one), ex2(p, add, st, one));
+    const Expr *steps = ex2(p, div, ex2(p, add, ex2(p, sub, e, s), slack), st);
+    *first = ix_fixed(o, s);
+    *step = ix_fixed(o, st);
+    *n = dim_of_expr(o, ex2(p, max, zero, steps));
+}
+
+/* The slice of every axis, when axes and steps are constants. */
+static void early_slices(Op *o, const Lists *l, const Value *x, const Ix **first, const Ix **dim, const Ix **step)
+{
+    Pool *p = o->pool;
+    bool seen[MAX_RANK] = {false};
+    for (int j = 0; j < l->n; j++) {
+        int k = l->in[3] ? list_axis(o, l->in[3], j, x->rank) : l->attr[3] ? op_axis(o, l->attr[3][j], x->rank) : j;
+        int64_t st = l->in[4] ? op_elem_ix(o, l->in[4], j)->c : 1;
+        if (seen[k])
+            op_error(o, "axis %d is sliced twice", k);
+        if (st == 0)
+            op_error(o, "step %d is 0", j);
+        seen[k] = true;
+        st = MAX(-SLICE_INF, MIN(SLICE_INF, st));
+        step[k] = ix_int(p, st);
+        bounds(o, x->dim[k], list_ix(o, l, 1, j), list_ix(o, l, 2, j), st, &first[k], &dim[k]);
+    }
+}
+
+/* Slice (ai.onnx 1, 10, 11, 13): y[i] = x[start + i*step] on some axes. */
 static void slice(Op *o)
 {
     Pool *p = o->pool;
-    const Value *x = op_in(o, 0, T_ANY), *in[5] = {NULL};
-    static const char *const name[] = {NULL, "starts", "ends", "axes"};
-    const int64_t *list[4] = {NULL};
-    int count[5] = {0};
-    for (int j = 1; j < 5 && o->opset >= 10; j++) {
-        in[j] = j < 3 ? op_in(o, j, T_INDEX) : op_opt(o, j, T_INDEX);
-        count[j] = in[j] ? list_count(o, in[j], MAX_RANK) : 0;
+    const Value *x = op_in(o, 0, T_ANY);
+    Lists l = read_lists(o, x->rank);
+    const Ix *dim[MAX_RANK], *first[MAX_RANK], *at[MAX_RANK], *step[MAX_RANK];
+    bool late = (l.in[3] && !list_known(o, l.in[3], l.n)) || (l.in[4] && !list_known(o, l.in[4], l.n));
+    for (int k = 0; k < x->rank; k++) {
+        dim[k] = x->dim[k];
+        first[k] = ix_int(p, 0);
+        step[k] = ix_int(p, 1);
+        if (late)
+            late_bounds(o, &l, k, x->rank, x->dim[k], &first[k], &dim[k], &step[k]);
     }
-    for (int j = 1; j < 4 && o->opset < 10; j++)
-        list[j] = op_attr_ints(o, name[j], &count[j]);
-    if (count[1] != count[2] || ((list[3] || in[3]) && count[3] != count[1]) || (in[4] && count[4] != count[1]))
-        op_error(o, "starts, ends, axes and steps differ in length");
-    if (count[1] > x->rank)
-        op_error(o, "%d axes to slice, but the input has rank %d", count[1], x->rank);
-    const Ix *dim[MAX_RANK], *first[MAX_RANK] = {NULL}, *at[MAX_RANK];
-    int64_t step[MAX_RANK];
-    memcpy(dim, x->dim, (size_t)x->rank * sizeof *dim);
-    for (int j = 0; j < count[1]; j++) {
-        int k = in[3] ? list_axis(o, in[3], j, x->rank) : list[3] ? op_axis(o, list[3][j], x->rank) : j;
-        const Ix *st = in[4] ? op_elem_ix(o, in[4], j) : ix_int(p, 1);
-        if (first[k])
-            op_error(o, "axis %d is sliced twice", k);
-        if (!ix_is_const(st))
-            op_unsupported(o, "a step that is not known when compiling");
-        if (st->c == 0)
-            op_error(o, "step %d is 0", j);
-        step[k] = MAX(-SLICE_INF, MIN(SLICE_INF, st->c));
-        const Ix *s = in[1] ? op_elem_ix(o, in[1], j) : ix_int(p, list[1][j]);
-        const Ix *e = in[2] ? op_elem_ix(o, in[2], j) : ix_int(p, list[2][j]);
-        bounds(o, x->dim[k], s, e, step[k], &first[k], &dim[k]);
-    }
+    if (!late)
+        early_slices(o, &l, x, first, dim, step);
     Build y = op_out(o, 0, x->type, x->rank, dim);
     for (int k = 0; k < x->rank; k++)
-        at[k] = first[k] ? ix_add(p, first[k], ix_muli(p, y.i[k], step[k])) : y.i[k];
+        at[k] = ix_add(p, first[k], ix_mul(p, y.i[k], step[k]));
     build_map(&y, op_load(o, x, at));
 }
 OP("Slice", "", 1, slice)
