@@ -8,10 +8,7 @@
 
 #include "graph/expr.h"
 
-static double value_of(DType t, uint16_t bits)
-{
-    return scalar_load(t, &bits, 0).f;
-}
+static double value_of(DType t, uint16_t bits) { return scalar_load(t, &bits, 0).f; }
 
 static uint16_t bits_of(DType t, double x)
 {
@@ -20,16 +17,13 @@ static uint16_t bits_of(DType t, double x)
     return bits;
 }
 
-static int64_t to_int(DType from, DType to, Scalar s)
-{
-    return scalar_cast(from, to, s).i;
-}
+static int64_t to_int(DType from, DType to, Scalar s) { return scalar_cast(from, to, s).i; }
 
 static void sizes_are_those_of_onnx(void **state)
 {
     (void)state;
-    static const int bits[DT_COUNT] = {0, 32, 8, 8, 16, 16, 32, 64, 64, 8, 16, 64, 32, 64, 64, 128, 16, 8, 8, 8, 8, 4,
-        4, 4, 8, 2, 2};
+    static const int bits[DT_COUNT] = {0, 32, 8, 8, 16, 16, 32, 64, 64, 8, 16, 64, 32, 64, 64, 128,
+        16, 8, 8, 8, 8, 4, 4, 4, 8, 2, 2};
     for (int t = 0; t < DT_COUNT; t++)
         assert_int_equal(dtype_bits((DType)t), bits[t]);
     assert_string_equal(dtype_text(DT_BF16), "bfloat16");
@@ -54,7 +48,8 @@ static void every_16_bit_float_is_a_value_that_stores_back(void **state)
 /* Between two neighbours a and b: what is nearer, and the even one in the middle. */
 static void check_between(DType t, int low)
 {
-    double a = value_of(t, (uint16_t)low), b = value_of(t, (uint16_t)(low + 1)), middle = (a + b) / 2;
+    double a = value_of(t, (uint16_t)low), b = value_of(t, (uint16_t)(low + 1)),
+           middle = (a + b) / 2;
     assert_int_equal(bits_of(t, middle), low & 1 ? low + 1 : low);
     assert_int_equal(bits_of(t, nextafter(middle, a)), low);
     assert_int_equal(bits_of(t, nextafter(middle, b)), low + 1);
@@ -84,7 +79,8 @@ static void what_is_too_large_becomes_infinity(void **state)
 static void a_double_is_rounded_once_not_by_way_of_float(void **state)
 {
     (void)state;
-    double x = 1 + ldexp(1, -11) + ldexp(1, -40); /* just above a tie of halves; as a float it is the tie */
+    double x = 1 + ldexp(1, -11) +
+        ldexp(1, -40); /* just above a tie of halves; as a float it is the tie */
     assert_true(scalar_cast(DT_F64, DT_F16, (Scalar){.f = x}).f == 1 + ldexp(1, -10));
     double y = 1 + ldexp(1, -8) + ldexp(1, -40);
     assert_true(scalar_cast(DT_F64, DT_BF16, (Scalar){.f = y}).f == 1 + ldexp(1, -7));
@@ -112,9 +108,10 @@ static void floats_become_integers_by_truncation_and_saturation(void **state)
         DType to;
         double x;
         int64_t i;
-    } row[] = {{DT_I32, 2.9, 2}, {DT_I32, -2.9, -2}, {DT_I32, 1e10, INT32_MAX}, {DT_I32, -1e10, INT32_MIN},
-        {DT_I64, 1e30, INT64_MAX}, {DT_I64, -1e30, INT64_MIN}, {DT_I64, NAN, 0}, {DT_U8, 300, 255}, {DT_U8, -1, 0},
-        {DT_I8, 127.5, 127}, {DT_I8, -128.5, -128}, {DT_U64, 1e30, -1}, {DT_BOOL, NAN, 1}, {DT_BOOL, 0.25, 1},
+    } row[] = {{DT_I32, 2.9, 2}, {DT_I32, -2.9, -2}, {DT_I32, 1e10, INT32_MAX},
+        {DT_I32, -1e10, INT32_MIN}, {DT_I64, 1e30, INT64_MAX}, {DT_I64, -1e30, INT64_MIN},
+        {DT_I64, NAN, 0}, {DT_U8, 300, 255}, {DT_U8, -1, 0}, {DT_I8, 127.5, 127},
+        {DT_I8, -128.5, -128}, {DT_U64, 1e30, -1}, {DT_BOOL, NAN, 1}, {DT_BOOL, 0.25, 1},
         {DT_BOOL, -0.0, 0}};
     for (int i = 0; i < NELEM(row); i++)
         assert_int_equal(to_int(DT_F64, row[i].to, (Scalar){.f = row[i].x}), row[i].i);
@@ -134,8 +131,8 @@ static void loads_and_stores_need_no_alignment(void **state)
 {
     (void)state;
     char bytes[64] = {0};
-    static const DType types[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8, DT_I16, DT_I32, DT_I64, DT_U8, DT_U16, DT_U32,
-        DT_U64, DT_BOOL};
+    static const DType types[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8, DT_I16, DT_I32, DT_I64,
+        DT_U8, DT_U16, DT_U32, DT_U64, DT_BOOL};
     for (int i = 0; i < NELEM(types); i++)
         for (int at = 0; at < 8; at++) {
             Scalar s = scalar_f(types[i], 1);

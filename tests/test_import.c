@@ -115,7 +115,8 @@ static void empty_names_are_missing_inputs_and_those_at_the_end_are_dropped(void
 static void names_may_hold_any_bytes(void **state)
 {
     (void)state;
-    static const char *const odd[] = {"\xff\xfe", "\"", "\\", "a b", "\n", "*/", "\xc3\xa9", "#1", "//", "_", "%d"};
+    static const char *const odd[] = {"\xff\xfe", "\"", "\\", "a b", "\n", "*/", "\xc3\xa9", "#1",
+        "//", "_", "%d"};
     for (int i = 0; i < NELEM(odd); i++) {
         Pb g = {0}, node = pb_node("Relu", odd[i], "y", odd[i]);
         pb_value(&g, GRAPH_INPUT, odd[i], DT_F32, DIMS(1));
@@ -171,7 +172,8 @@ static void attributes_without_a_type_field_are_known_by_what_is_set(void **stat
     Loaded l;
     load(&l, &m);
     assert_non_null(l.g);
-    const Attr *axis = node_attr(l.g->nodes.at[0], "axis"), *mode = node_attr(l.g->nodes.at[0], "mode");
+    const Attr *axis = node_attr(l.g->nodes.at[0], "axis"),
+               *mode = node_attr(l.g->nodes.at[0], "mode");
     assert_int_equal(axis->kind, ATTR_INT);
     assert_int_equal(axis->i, -1);
     assert_int_equal(mode->kind, ATTR_STRING);
@@ -204,7 +206,7 @@ static void int_lists_are_read_packed_and_unpacked(void **state)
     unload(&l, &m);
 }
 
-/* ---- subgraphs ---------------------------------------------------------------------------------- */
+/* ---- subgraphs ------------------------------------------------------------------------------- */
 
 /* A branch without inputs whose output `out` is Op(in). */
 static Pb branch(const char *op, const char *in, const char *out)
@@ -262,7 +264,7 @@ static void a_subgraph_does_not_see_its_own_nodes_outputs(void **state)
     assert_refused(&m, ST_MODEL, "reads 'y'");
 }
 
-/* ---- functions ---------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* A model whose graph is x -> y by the nodes given, with one function. */
 static Pb model_with(Pb *graph, Pb *function)
@@ -338,7 +340,8 @@ static void an_output_that_is_an_input_is_handed_on_by_an_identity(void **state)
     unload(&l, &m);
 }
 
-/* The int attribute `k` of the only node, when the call gives what `give` adds and the function has a default. */
+/* The int attribute `k` of the only node, when the call gives what `give` adds and the function has
+ * a default. */
 static int64_t attribute_in_function(bool give, bool has_default)
 {
     Pb g = x_to_y(), f = pb_function("f", "a", "b"), node = pb_node("Op", "a", "b", ""), a = {0};

@@ -31,7 +31,7 @@ static void add_node(Pb *g, const char *in, const char *out, const char *name)
     pb_msg(g, GRAPH_NODE, &node);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void an_empty_file_is_refused(void **state)
 {
@@ -43,8 +43,11 @@ static void an_empty_file_is_refused(void **state)
 static void files_of_other_kinds_are_refused(void **state)
 {
     (void)state;
-    static const char *const text[] = {"%PDF-1.7 some text", "\x89PNG\r\n\x1a\n", "PK\x03\x04", "hello, world\n",
-        "{\"a\": 1}", "\x7f" "ELF", "\n\n\n\n", "\x08\x08"};
+    static const char *const text[] = {"%PDF-1.7 some text", "\x89PNG\r\n\x1a\n", "PK\x03\x04",
+        "hello, world\n", "{\"a\": 1}",
+        "\x7f"
+        "ELF",
+        "\n\n\n\n", "\x08\x08"};
     for (int i = 0; i < NELEM(text); i++) {
         Pb m = bytes(text[i], strlen(text[i]));
         Loaded l;
@@ -71,8 +74,10 @@ static void a_file_that_does_not_exist_is_an_io_error(void **state)
 /* A model with an initializer, a function, a subgraph and attributes: some of everything. */
 static Pb rich_model(void)
 {
-    Pb g = x_to_y("Relu"), w = pb_floats("w", 3, (const float[]){1, 2, 3}), node = pb_node("If", "x", "z", "if");
-    Pb inner = {0}, f = pb_function("f", "a", "b"), body = pb_node("Neg", "a", "b", ""), call = pb_node("f", "y", "u", "");
+    Pb g = x_to_y("Relu"), w = pb_floats("w", 3, (const float[]){1, 2, 3}),
+       node = pb_node("If", "x", "z", "if");
+    Pb inner = {0}, f = pb_function("f", "a", "b"), body = pb_node("Neg", "a", "b", ""),
+       call = pb_node("f", "y", "u", "");
     add_node(&inner, "x,w", "t", "add");
     pb_value(&inner, GRAPH_OUTPUT, "t", DT_F32, DIMS(-1));
     pb_msg(&g, GRAPH_INITIALIZER, &w);
@@ -123,7 +128,8 @@ static void a_file_with_any_bit_flipped_does_no_harm(void **state)
 static void nesting_ten_thousand_deep_is_a_named_limit(void **state)
 {
     (void)state;
-    /* From the inside out: TypeProto.sequence_type = 4, Sequence.elem_type = 1, ValueInfoProto.type = 2. */
+    /* From the inside out: TypeProto.sequence_type = 4, Sequence.elem_type = 1, ValueInfoProto.type
+     * = 2. */
     Pb type = {0}, value = {0}, g = {0};
     for (int i = 0; i < 10000; i++) {
         Pb outer = {0};
@@ -175,7 +181,7 @@ static void overlong_names_are_a_named_limit(void **state)
     assert_refused(&m, ST_LIMIT, "bytes in a name");
 }
 
-/* ---- models ------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static void a_model_without_graph_is_refused(void **state)
 {
@@ -193,7 +199,8 @@ static void versions_must_be_known(void **state)
         Code code;
         const char *text;
     } row[] = {{9999, 17, ST_UNSUPPORTED, "IR version 9999"}, {0, 17, ST_MODEL, "IR version 0"},
-        {8, 0, ST_MODEL, "version 0"}, {8, 9999, ST_UNSUPPORTED, "version 9999"}, {8, -1, ST_MODEL, "version -1"}};
+        {8, 0, ST_MODEL, "version 0"}, {8, 9999, ST_UNSUPPORTED, "version 9999"},
+        {8, -1, ST_MODEL, "version -1"}};
     for (int i = 0; i < NELEM(row); i++) {
         Pb g = x_to_y("Relu"), m = {0};
         pb_int(&m, MODEL_IR, row[i].ir);

@@ -13,7 +13,7 @@
 
 enum { BIG_FLOATS = 125 * 1000 * 1000, ALLOWED_KB = 32 * 1024 };
 
-/* ---- big files ---------------------------------------------------------------------------------- */
+/* ---- big files ------------------------------------------------------------------------------- */
 
 /* Peak resident memory of this process, in KB. */
 static long peak_kb(void)
@@ -35,7 +35,8 @@ static void pb_head(Pb *p, int field, size_t n)
     pb_varint(p, n);
 }
 
-/* A file of 500 MB that takes no disk: a model whose weight is a hole at its end, in the given data field. */
+/* A file of 500 MB that takes no disk: a model whose weight is a hole at its end, in the given data
+ * field. */
 static void make_big_model(char *path, int data_field)
 {
     size_t bytes = (size_t)BIG_FLOATS * 4;
@@ -97,7 +98,7 @@ static void half_a_gigabyte_of_weights_costs_no_memory(void **state)
     }
 }
 
-/* ---- failing allocations ------------------------------------------------------------------------ */
+/* ---- failing allocations --------------------------------------------------------------------- */
 
 /* Enough of everything that importing takes many blocks. */
 static Pb wide_model(void)
@@ -108,7 +109,8 @@ static Pb wide_model(void)
         char out[16], in[16];
         snprintf(out, sizeof out, "v%d", i);
         snprintf(in, sizeof in, i ? "v%d" : "x", i - 1);
-        Pb node = pb_node(i % 3 ? "Relu" : "f", in, out, out), w = pb_floats(out + 1, 2, (const float[]){1, 2});
+        Pb node = pb_node(i % 3 ? "Relu" : "f", in, out, out),
+           w = pb_floats(out + 1, 2, (const float[]){1, 2});
         if (i % 3 == 0)
             pb_str(&node, NODE_DOMAIN, "local");
         else

@@ -64,9 +64,9 @@ static void typed_integers_are_read_packed_and_unpacked(void **state)
         int64_t v[2];
     } row[] = {{DT_I8, TENSOR_INT32S, {-128, 127}}, {DT_U8, TENSOR_INT32S, {0, 255}},
         {DT_I16, TENSOR_INT32S, {-32768, 32767}}, {DT_U16, TENSOR_INT32S, {0, 65535}},
-        {DT_I32, TENSOR_INT32S, {INT32_MIN, INT32_MAX}}, {DT_I64, TENSOR_INT64S, {INT64_MIN, INT64_MAX}},
-        {DT_U32, TENSOR_UINT64S, {0, UINT32_MAX}}, {DT_U64, TENSOR_UINT64S, {1, -1}},
-        {DT_BOOL, TENSOR_INT32S, {0, 1}}};
+        {DT_I32, TENSOR_INT32S, {INT32_MIN, INT32_MAX}},
+        {DT_I64, TENSOR_INT64S, {INT64_MIN, INT64_MAX}}, {DT_U32, TENSOR_UINT64S, {0, UINT32_MAX}},
+        {DT_U64, TENSOR_UINT64S, {1, -1}}, {DT_BOOL, TENSOR_INT32S, {0, 1}}};
     for (int i = 0; i < 2 * NELEM(row); i++) {
         DType type = row[i / 2].type;
         Pb p = varint_tensor(type, row[i / 2].field, i % 2, 2, row[i / 2].v, 2);
@@ -191,7 +191,8 @@ static void big_raw_data_is_used_in_place_and_small_is_aligned(void **state)
     (void)state;
     float big[1000] = {0};
     for (int pad = 0; pad < 4; pad++) {
-        Pb p = pb_tensor(&"abcd"[pad], DT_F32, DIMS(1000)), small = pb_tensor(&"abcd"[pad], DT_F32, DIMS(2));
+        Pb p = pb_tensor(&"abcd"[pad], DT_F32, DIMS(1000)),
+           small = pb_tensor(&"abcd"[pad], DT_F32, DIMS(2));
         pb_bytes(&p, TENSOR_RAW, big, sizeof big);
         pb_bytes(&small, TENSOR_RAW, big, 8);
         Ctx cx;
@@ -229,7 +230,7 @@ static void what_is_exported_is_imported_again(void **state)
     ctx_free(&cx);
 }
 
-/* ---- wrong ones --------------------------------------------------------------------------------- */
+/* ---- wrong ones ------------------------------------------------------------------------------ */
 
 static void sizes_must_match_the_dims(void **state)
 {
@@ -272,8 +273,10 @@ static void types_must_exist(void **state)
 static void dims_must_be_sane(void **state)
 {
     (void)state;
-    Pb negative = pb_tensor("t", DT_F32, DIMS(-2)), huge = pb_tensor("t", DT_F32, DIMS(INT64_MAX, 4));
-    Pb large = pb_tensor("t", DT_F32, DIMS((int64_t)1 << 40)), empty = pb_tensor("t", DT_F32, DIMS(0, INT64_MAX, 9));
+    Pb negative = pb_tensor("t", DT_F32, DIMS(-2)),
+       huge = pb_tensor("t", DT_F32, DIMS(INT64_MAX, 4));
+    Pb large = pb_tensor("t", DT_F32, DIMS((int64_t)1 << 40)),
+       empty = pb_tensor("t", DT_F32, DIMS(0, INT64_MAX, 9));
     Pb deep = pb_tensor("t", DT_F32, 17, (const int64_t[17]){0});
     assert_tensor_refused(&negative, "dim 0 of a tensor is -2");
     assert_tensor_refused(&huge, "exceeds the limit");
@@ -282,12 +285,13 @@ static void dims_must_be_sane(void **state)
     assert_tensor_refused(&deep, "rank 17");
 }
 
-/* ---- sparse ------------------------------------------------------------------------------------- */
+/* ---- sparse ---------------------------------------------------------------------------------- */
 
 /* A 2x3 matrix with values 5 and 7 at the given indices. */
 static Pb sparse(int rank, const int64_t *index_dims, const int64_t *index, int n)
 {
-    Pb s = {0}, values = pb_floats("s", 2, (const float[]){5, 7}), indices = pb_tensor("", DT_I64, rank, index_dims);
+    Pb s = {0}, values = pb_floats("s", 2, (const float[]){5, 7}),
+       indices = pb_tensor("", DT_I64, rank, index_dims);
     pb_bytes(&indices, TENSOR_RAW, index, (size_t)n * 8);
     pb_msg(&s, 1, &values);
     pb_msg(&s, 2, &indices);
@@ -307,13 +311,15 @@ static Pb sparse_model(Pb *s)
 static void sparse_initializers_become_dense(void **state)
 {
     (void)state;
-    Pb s[] = {sparse(DIMS(2), (const int64_t[]){1, 5}, 2), sparse(DIMS(2, 2), (const int64_t[]){0, 1, 1, 2}, 4)};
+    Pb s[] = {sparse(DIMS(2), (const int64_t[]){1, 5}, 2),
+        sparse(DIMS(2, 2), (const int64_t[]){0, 1, 1, 2}, 4)};
     for (int i = 0; i < 2; i++) {
         Pb m = sparse_model(&s[i]);
         Loaded l;
         load(&l, &m);
         assert_non_null(l.g);
-        assert_memory_equal(value_named(l.g, "s")->data->data, ((const float[]){0, 5, 0, 0, 0, 7}), 24);
+        assert_memory_equal(value_named(l.g, "s")->data->data, ((const float[]){0, 5, 0, 0, 0, 7}),
+            24);
         unload(&l, &m);
     }
 }
@@ -331,7 +337,7 @@ static void sparse_indices_must_fit(void **state)
     assert_refused(&m, ST_MODEL, "a row per value");
 }
 
-/* ---- external data ------------------------------------------------------------------------------ */
+/* ---- external data --------------------------------------------------------------------------- */
 
 typedef struct Folder {
     char path[64];
@@ -372,7 +378,8 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     Folder *f = *state;
-    static const char *const names[] = {"w..bin", "sub/w.bin", "inside", "outside", "fifo", "m.onnx", "sub", ""};
+    static const char *const names[] = {"w..bin", "sub/w.bin", "inside", "outside", "fifo",
+        "m.onnx", "sub", ""};
     char path[128];
     for (int i = 0; i < NELEM(names); i++) {
         snprintf(path, sizeof path, "%s/%s", f->path, names[i]);
@@ -391,7 +398,8 @@ static void external_key(Pb *t, const char *key, const char *value)
 }
 
 /* A model beside the files, whose one tensor of two floats is at this place. */
-static void load_external(Loaded *l, const Folder *f, const char *location, const char *offset, const char *length)
+static void load_external(Loaded *l, const Folder *f, const char *location, const char *offset,
+    const char *length)
 {
     Pb g = {0}, t = pb_tensor("w", DT_F32, DIMS(2));
     external_key(&t, "location", location);
@@ -422,8 +430,8 @@ static void external_data_is_read_beneath_the_folder(void **state)
 
 static void external_data_elsewhere_is_refused(void **state)
 {
-    static const char *const bad[] = {"", "..", "../x", "/etc/passwd", "sub/../w..bin", "outside", "sub", "fifo", "none",
-        "sub//w.bin", "sub/"};
+    static const char *const bad[] = {"", "..", "../x", "/etc/passwd", "sub/../w..bin", "outside",
+        "sub", "fifo", "none", "sub//w.bin", "sub/"};
     for (int i = 0; i < NELEM(bad); i++) {
         Loaded l;
         load_external(&l, *state, bad[i], "0", "8");
@@ -436,8 +444,9 @@ static void external_data_elsewhere_is_refused(void **state)
 
 static void external_data_past_the_end_is_refused(void **state)
 {
-    static const char *const bad[][2] = {{"9", "8"}, {"17", "8"}, {"-4", "8"}, {"9223372036854775807", "8"},
-        {"99999999999999999999", "8"}, {"x", "8"}, {"0", "7"}, {"0", "9"}, {"", "8"}};
+    static const char *const bad[][2] = {{"9", "8"}, {"17", "8"}, {"-4", "8"},
+        {"9223372036854775807", "8"}, {"99999999999999999999", "8"}, {"x", "8"}, {"0", "7"},
+        {"0", "9"}, {"", "8"}};
     for (int i = 0; i < NELEM(bad); i++) {
         Loaded l;
         load_external(&l, *state, "w..bin", bad[i][0], bad[i][1]);

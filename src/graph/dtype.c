@@ -1,7 +1,8 @@
 /* dtype.c: element types, and single scalars of them.
  *
- * The 16-bit floats are converted here in integer arithmetic, to the nearest value with ties to even, straight
- * from double: one rounding, whatever the machine's rounding mode and whatever the compiler knows of halves.
+ * The 16-bit floats are converted here in integer arithmetic, to the nearest value with ties to
+ * even, straight from double: one rounding, whatever the machine's rounding mode and whatever the
+ * compiler knows of halves.
  */
 #include "graph/expr.h"
 #include <math.h>
@@ -15,44 +16,27 @@ static const struct {
 #undef X
 };
 
-static bool known(DType t)
-{
-    return (unsigned)t < DT_COUNT && info[t].text;
-}
+static bool known(DType t) { return (unsigned)t < DT_COUNT && info[t].text; }
 
-const char *dtype_text(DType t)
-{
-    return known(t) ? info[t].text : "undefined";
-}
+const char *dtype_text(DType t) { return known(t) ? info[t].text : "undefined"; }
 
-int dtype_bits(DType t)
-{
-    return known(t) ? info[t].bits : 0;
-}
+int dtype_bits(DType t) { return known(t) ? info[t].bits : 0; }
 
-bool dtype_is_float(DType t)
-{
-    return t == DT_F32 || t == DT_F64 || t == DT_F16 || t == DT_BF16;
-}
+bool dtype_is_float(DType t) { return t == DT_F32 || t == DT_F64 || t == DT_F16 || t == DT_BF16; }
 
-bool dtype_is_signed(DType t)
-{
-    return t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
-}
+bool dtype_is_signed(DType t) { return t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64; }
 
 bool dtype_is_int(DType t)
 {
     return dtype_is_signed(t) || t == DT_U8 || t == DT_U16 || t == DT_U32 || t == DT_U64;
 }
 
-bool dtype_computes(DType t)
-{
-    return dtype_is_float(t) || dtype_is_int(t) || t == DT_BOOL;
-}
+bool dtype_computes(DType t) { return dtype_is_float(t) || dtype_is_int(t) || t == DT_BOOL; }
 
-/* ---- rounding ----------------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
-/* A binary float format: bits of precision (the hidden one included), exponents of the normal numbers. */
+/* A binary float format: bits of precision (the hidden one included), exponents of the normal
+ * numbers. */
 typedef struct Format {
     int precision, exp_min, exp_max;
 } Format;
@@ -74,7 +58,7 @@ static double round_to(const Format *f, double x)
     if (x == 0 || isnan(x) || isinf(x))
         return x;
     int e;
-    double fraction = frexp(fabs(x), &e); /* in [0.5, 1): x = fraction * 2^e */
+    double fraction = frexp(fabs(x), &e);                     /* in [0.5, 1): x = fraction * 2^e */
     int lowest = MAX(e - 1, f->exp_min) - (f->precision - 1); /* exponent of the last bit kept */
     uint64_t m = shift_right_even((uint64_t)ldexp(fraction, 53), lowest - (e - 53));
     /* Formats are narrower than double, so a shift is always to the right. */
@@ -86,18 +70,14 @@ static double round_to(const Format *f, double x)
 double scalar_round(DType t, double x)
 {
     switch (t) {
-    case DT_F32:
-        return (float)x;
-    case DT_F16:
-        return round_to(&half, x);
-    case DT_BF16:
-        return round_to(&brain, x);
-    default:
-        return x;
+    case DT_F32: return (float)x;
+    case DT_F16: return round_to(&half, x);
+    case DT_BF16: return round_to(&brain, x);
+    default: return x;
     }
 }
 
-/* ---- the 16-bit encodings ----------------------------------------------------------------------- */
+/* ---- the 16-bit encodings -------------------------------------------------------------------- */
 
 static double half_decode(uint16_t h)
 {
@@ -139,7 +119,7 @@ static uint16_t brain_encode(double x)
     return (uint16_t)(bits >> 16 | (isnan(x) ? 0x40 : 0));
 }
 
-/* ---- loads and stores --------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
 /* Element `index` of a sub-byte type: low bits of a byte first. */
 static unsigned packed_get(const uint8_t *p, int64_t index, int bits)
@@ -156,18 +136,18 @@ static void packed_set(uint8_t *p, int64_t index, int bits, unsigned v)
 }
 
 /* memcpy, because data that lie in a mapped file may stand at any address. */
-#define LOAD(T, field)                                            \
-    {                                                             \
-        T x;                                                      \
+#define LOAD(T, field)                                                     \
+    {                                                                      \
+        T x;                                                               \
         memcpy(&x, (const char *)p + index * (int64_t)sizeof x, sizeof x); \
-        s.field = x;                                              \
-        return s;                                                 \
+        s.field = x;                                                       \
+        return s;                                                          \
     }
-#define STORE(T, value)                                           \
-    {                                                             \
-        T x = (T)(value);                                         \
+#define STORE(T, value)                                              \
+    {                                                                \
+        T x = (T)(value);                                            \
         memcpy((char *)p + index * (int64_t)sizeof x, &x, sizeof x); \
-        return;                                                   \
+        return;                                                      \
     }
 
 Scalar scalar_load(DType t, const void *p, int64_t index)
@@ -190,21 +170,16 @@ Scalar scalar_load(DType t, const void *p, int64_t index)
         memcpy(&bits, (const char *)p + 2 * index, 2);
         s.f = t == DT_F16 ? half_decode(bits) : brain_decode(bits);
         return s;
-    case DT_BOOL:
-        s.u = ((const uint8_t *)p)[index] != 0;
-        return s;
+    case DT_BOOL: s.u = ((const uint8_t *)p)[index] != 0; return s;
     case DT_U4:
-    case DT_U2:
-        s.u = packed_get(p, index, dtype_bits(t));
-        return s;
+    case DT_U2: s.u = packed_get(p, index, dtype_bits(t)); return s;
     case DT_I4:
     case DT_I2: {
         int sign = 1 << (dtype_bits(t) - 1);
         s.i = ((int)packed_get(p, index, dtype_bits(t)) ^ sign) - sign;
         return s;
     }
-    default: /* no scalar of this version: strings, complex, 8-bit and 4-bit floats */
-        return s;
+    default: /* no scalar of this version: strings, complex, 8-bit and 4-bit floats */ return s;
     }
 }
 
@@ -231,23 +206,19 @@ void scalar_store(DType t, void *p, int64_t index, Scalar s)
     case DT_U4:
     case DT_U2:
     case DT_I4:
-    case DT_I2:
-        packed_set(p, index, dtype_bits(t), (unsigned)s.u);
-        return;
-    default:
-        return;
+    case DT_I2: packed_set(p, index, dtype_bits(t), (unsigned)s.u); return;
+    default: return;
     }
 }
 
-/* ---- conversions -------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
-/* An integer of 64 bits as a double that rounds to a narrower format as the integer itself would: what does
- * not fit in 53 bits is kept as a sticky last bit. */
+/* An integer of 64 bits as a double that rounds to a narrower format as the integer itself would:
+ * what does not fit in 53 bits is kept as a sticky last bit. */
 static double sticky_double(uint64_t magnitude, bool negative)
 {
-    double x = magnitude >> 53
-        ? ldexp((double)(magnitude >> 12 | ((magnitude & 4095) != 0)), 12)
-        : (double)magnitude;
+    double x = magnitude >> 53 ? ldexp((double)(magnitude >> 12 | ((magnitude & 4095) != 0)), 12)
+                               : (double)magnitude;
     return negative ? -x : x;
 }
 
@@ -268,10 +239,13 @@ static Scalar float_to_int(DType to, double x)
     if (isnan(x))
         return s;
     if (dtype_is_signed(to))
-        s.i = x >= end ? (int64_t)(((uint64_t)1 << bits) - 1)
-            : x <= -end ? -(int64_t)(((uint64_t)1 << bits) - 1) - 1 : (int64_t)x;
+        s.i = x >= end  ? (int64_t)(((uint64_t)1 << bits) - 1)
+            : x <= -end ? -(int64_t)(((uint64_t)1 << bits) - 1) - 1
+                        : (int64_t)x;
     else
-        s.u = x >= end ? (bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1) : x <= 0 ? 0 : (uint64_t)x;
+        s.u = x >= end ? (bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1)
+            : x <= 0   ? 0
+                       : (uint64_t)x;
     return s;
 }
 
@@ -298,10 +272,7 @@ Scalar scalar_cast(DType from, DType to, Scalar s)
     return is_float ? float_to_int(to, s.f) : wrap(to, s);
 }
 
-Scalar scalar_f(DType t, double x)
-{
-    return scalar_cast(DT_F64, t, (Scalar){.f = x});
-}
+Scalar scalar_f(DType t, double x) { return scalar_cast(DT_F64, t, (Scalar){.f = x}); }
 
 double scalar_double(DType t, Scalar s)
 {

@@ -65,7 +65,7 @@ Attr *node_attr(const Node *n, const char *name)
     return NULL;
 }
 
-/* ---- the verifier ------------------------------------------------------------------------------- */
+/* ---- the verifier ---------------------------------------------------------------------------- */
 
 /* Which values of a graph, and of the graphs around it, exist at a point of its node list. */
 typedef struct Seen {

@@ -1,5 +1,5 @@
-/* graph_parse.c: reads the text form of a Graph (graph_text.c). The text is a developer's or a test's, not a
- * stranger's, so the first error unwinds; but no text may crash. */
+/* graph_parse.c: reads the text form of a Graph (graph_text.c). The text is a developer's or a
+ * test's, not a stranger's, so the first error unwinds; but no text may crash. */
 #include "graph/graph.h"
 #include <stdio.h>
 
@@ -16,14 +16,15 @@ typedef struct Names {
     const struct Names *outer;
 } Names;
 
-/* ---- tokens ------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void NORETURN bad(Parser *p, const char *wanted)
 {
     int line = 1;
     for (const char *c = p->text; c < p->at; c++)
         line += *c == '\n';
-    ctx_fail(p->cx, ST_USAGE, NULL, "graph text, line %d: %s expected at '%.20s'", line, wanted, p->at);
+    ctx_fail(p->cx, ST_USAGE, NULL, "graph text, line %d: %s expected at '%.20s'", line, wanted,
+        p->at);
 }
 
 static void space(Parser *p)
@@ -139,7 +140,8 @@ static uint64_t integer(Parser *p)
     const char *from = p->at;
     uint64_t v = 0;
     while (*p->at >= '0' && *p->at <= '9')
-        if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (unsigned)(*p->at++ - '0'), &v))
+        if (__builtin_mul_overflow(v, 10u, &v) ||
+            __builtin_add_overflow(v, (unsigned)(*p->at++ - '0'), &v))
             bad(p, "an integer of 64 bits");
     if (p->at == from)
         bad(p, "an integer");
@@ -165,7 +167,7 @@ static double number(Parser *p)
     return x;
 }
 
-/* ---- dims: sums of products, as ix_print writes them --------------------------------------------- */
+/* ---- dims: sums of products, as ix_print writes them ----------------------------------------- */
 
 enum { DEPTH_MAX = 100 };
 
@@ -232,7 +234,7 @@ static const Ix *parse_ix(Parser *p, Pool *pool)
     return a;
 }
 
-/* ---- types -------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static DType parse_dtype(Parser *p)
 {
@@ -266,8 +268,10 @@ static void parse_dims(Parser *p, Pool *pool, Type *t)
 static Type parse_type(Parser *p, Pool *pool)
 {
     Type t = {.rank = -1};
-    t.kind = accept(p, "seq(") ? V_SEQUENCE : accept(p, "optional(") ? V_OPTIONAL : accept(p, "map(") ? V_MAP
-        : V_TENSOR;
+    t.kind = accept(p, "seq(")   ? V_SEQUENCE
+        : accept(p, "optional(") ? V_OPTIONAL
+        : accept(p, "map(")      ? V_MAP
+                                 : V_TENSOR;
     t.type = parse_dtype(p);
     if (accept(p, "["))
         parse_dims(p, pool, &t);
@@ -294,7 +298,7 @@ static void set_declared(Parser *p, Value *v, const Type *t)
 
 static void parse_value_type(Parser *p, Pool *pool, Value *v)
 {
-    Type known;
+    Type known = {.rank = -1};
     bool is_known = accept(p, ":");
     if (is_known) {
         known = parse_type(p, pool);
@@ -316,7 +320,7 @@ static void parse_value_type(Parser *p, Pool *pool, Value *v)
     }
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void parse_scalar(Parser *p, Tensor *t, int64_t i)
 {
@@ -398,7 +402,7 @@ static Tensor *parse_tensor(Parser *p, Pool *pool)
     return parse_contents(p, type.type, MAX(type.rank, 0), dim);
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A value as it is written: %name#number. The key is the name, a NUL and the number. */
 typedef struct Token {
@@ -486,7 +490,7 @@ static void parse_constant(Parser *p, Names *names, bool input)
         g->parameters += v->data->count;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static Graph *parse_graph(Parser *p, const Names *outer);
 
@@ -626,7 +630,7 @@ static void parse_attrs(Parser *p, Node *n, const Names *names)
     n->n_attr = list.n;
 }
 
-/* ---- nodes and graphs --------------------------------------------------------------------------- */
+/* ---- nodes and graphs ------------------------------------------------------------------------ */
 
 static const char *plain_domain(const char *domain)
 {
@@ -648,7 +652,8 @@ static void parse_operator(Parser *p, const Graph *g, Node *n)
         n->opset = small_integer(p);
 }
 
-/* The outputs come first in the text, but the inputs must not see them: they join the names at the end. */
+/* The outputs come first in the text, but the inputs must not see them: they join the names at the
+ * end. */
 static void parse_node(Parser *p, Names *names)
 {
     Graph *g = names->g;

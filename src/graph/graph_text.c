@@ -3,15 +3,16 @@
  *     graph "main" ir 8 opset ai.onnx 13 dims batch, seq {
  *         input %x ~ float32[batch, 3]
  *         const %b: int64[2] = {0, -1}
- *         %y: float32[batch, 4], _ = Conv(%x, %w, _) {strides=[2, 2], alpha=float(0.5)} "the node's name"
- *         output %y
+ *         %y: float32[batch, 4], _ = Conv(%x, %w, _) {strides=[2, 2], alpha=float(0.5)} "the node's
+ * name" output %y
  *     }
  *
- * `dims` lists the symbols (when there are two or more) in the order in which sums and products name them.
- * `: T` is what the compiler knows of a value's type, `~ T` what the model declares (`~` alone: the same).
- * Values that share a name, or have none, get a number: %y#7. Names of other than plain characters are quoted.
- * Constants are written out up to 256 bytes, as hex up to 4 KB, and as a hash beyond: such a text can be read
- * back and printed again, but not run.
+ * `dims` lists the symbols (when there are two or more) in the order in which sums and products
+ * name them.
+ * `: T` is what the compiler knows of a value's type, `~ T` what the model declares (`~` alone: the
+ * same). Values that share a name, or have none, get a number: %y#7. Names of other than plain
+ * characters are quoted. Constants are written out up to 256 bytes, as hex up to 4 KB, and as a
+ * hash beyond: such a text can be read back and printed again, but not run.
  */
 #include "graph/graph.h"
 #include <math.h>
@@ -19,7 +20,8 @@
 
 enum { INLINE_BYTES = 256, HEX_BYTES = 4096 };
 
-/* The numbers of a graph's values; 0 while a value has not been printed, -1 where the name is enough. */
+/* The numbers of a graph's values; 0 while a value has not been printed, -1 where the name is
+ * enough. */
 typedef struct Numbers {
     const Graph *g;
     int *at;
@@ -32,12 +34,13 @@ typedef struct Printer {
     int next, indent;
 } Printer;
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_plain(const char *s, const char *also)
 {
     for (const char *c = s; *c; c++) {
-        bool alnum = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+        bool alnum = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+            (*c >= '0' && *c <= '9') || *c == '_';
         if (!alnum && !strchr(also, *c))
             return false;
     }
@@ -87,12 +90,12 @@ static void put_value(Printer *p, const Numbers *n, const Value *v)
             buf_printf(p->b, "#%d", n->at[v->id]);
 }
 
-/* ---- types -------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void put_type(Buf *b, ValueKind kind, DType t, int rank, const Ix *const *dim)
 {
-    static const char *const open[] = {[V_TENSOR] = "", [V_SEQUENCE] = "seq(", [V_OPTIONAL] = "optional(",
-        [V_MAP] = "map("};
+    static const char *const open[] =
+        {[V_TENSOR] = "", [V_SEQUENCE] = "seq(", [V_OPTIONAL] = "optional(", [V_MAP] = "map("};
     buf_puts(b, open[kind]);
     buf_puts(b, dtype_text(t));
     if (rank >= 0)
@@ -132,7 +135,7 @@ static void put_value_type(Buf *b, const Value *v)
     }
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void put_scalar(Buf *b, DType t, Scalar s)
 {
@@ -196,8 +199,9 @@ static void put_elements(Buf *b, const Tensor *t)
 static void put_contents(Buf *b, const Tensor *t)
 {
     bool here = t->data || t->strings;
-    if (here && t->strings ? string_bytes(t) <= HEX_BYTES
-                           : here && t->bytes <= INLINE_BYTES && has_scalars(t->type) && !has_nan(t)) {
+    if (here && t->strings
+            ? string_bytes(t) <= HEX_BYTES
+            : here && t->bytes <= INLINE_BYTES && has_scalars(t->type) && !has_nan(t)) {
         put_elements(b, t);
     } else if (here && !t->strings && t->bytes <= HEX_BYTES) {
         buf_puts(b, "x\"");
@@ -218,7 +222,7 @@ static void put_tensor(Buf *b, const Tensor *t)
     put_contents(b, t);
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void put_graph(Printer *p, const Graph *g, const Numbers *outer);
 
@@ -227,12 +231,17 @@ static void put_attr(Printer *p, const Attr *a, const Numbers *n)
     Buf *b = p->b;
     put_word(b, a->name);
     buf_putc(b, '=');
-    static const char *const open[] = {[ATTR_FLOAT] = "float(", [ATTR_FLOATS] = "floats(", [ATTR_INTS] = "[",
-        [ATTR_STRINGS] = "strings(", [ATTR_TENSORS] = "tensors(", [ATTR_GRAPHS] = "graphs("};
+    static const char *const open[] = {[ATTR_FLOAT] = "float(",
+        [ATTR_FLOATS] = "floats(",
+        [ATTR_INTS] = "[",
+        [ATTR_STRINGS] = "strings(",
+        [ATTR_TENSORS] = "tensors(",
+        [ATTR_GRAPHS] = "graphs("};
     if ((size_t)a->kind < sizeof open / sizeof *open && open[a->kind])
         buf_puts(b, open[a->kind]);
     int count = a->kind == ATTR_GRAPH || a->kind == ATTR_GRAPHS ? a->n_graphs
-        : a->kind >= ATTR_FLOATS && a->kind <= ATTR_TENSORS ? a->n : 1;
+        : a->kind >= ATTR_FLOATS && a->kind <= ATTR_TENSORS     ? a->n
+                                                                : 1;
     for (int i = 0; i < count; i++) {
         buf_puts(b, i ? ", " : "");
         switch (a->kind) {
@@ -248,7 +257,8 @@ static void put_attr(Printer *p, const Attr *a, const Numbers *n)
         case ATTR_TENSORS: put_tensor(b, a->tensors[i]); break;
         case ATTR_TYPE:
             buf_puts(b, "type ");
-            put_type(b, a->type->kind, a->type->declared_type, a->type->declared_rank, a->type->declared_dim);
+            put_type(b, a->type->kind, a->type->declared_type, a->type->declared_rank,
+                a->type->declared_dim);
             break;
         case ATTR_OTHER: buf_puts(b, "other"); break;
         }
@@ -266,12 +276,9 @@ static void put_attrs(Printer *p, const Node *node, const Numbers *n)
     buf_puts(p->b, node->n_attr ? "}" : "");
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
-static const char *spelled(const char *domain)
-{
-    return domain[0] ? domain : "ai.onnx";
-}
+static const char *spelled(const char *domain) { return domain[0] ? domain : "ai.onnx"; }
 
 static void count_name(Printer *p, const Value *v)
 {
@@ -281,13 +288,10 @@ static void count_name(Printer *p, const Value *v)
     }
 }
 
-static bool is_const(const Value *v)
-{
-    return v->data && !v->is_input && !v->producer;
-}
+static bool is_const(const Value *v) { return v->data && !v->is_input && !v->producer; }
 
-/* How often is each name used, in the graph and those inside it? Of what is printed only, so that a text that
- * was read back prints the same. */
+/* How often is each name used, in the graph and those inside it? Of what is printed only, so that a
+ * text that was read back prints the same. */
 static void count_names(Printer *p, const Graph *g)
 {
     for (int i = 0; i < g->values.n; i++)
@@ -350,7 +354,8 @@ static void put_operator(Buf *b, const Graph *g, const Node *node)
 
 static void put_node(Printer *p, const Graph *g, const Node *node, Numbers *n)
 {
-    /* Attributes and inputs come after the outputs in the text, but must not see their numbers yet. */
+    /* Attributes and inputs come after the outputs in the text, but must not see their numbers yet.
+     */
     Buf *whole = p->b, right;
     buf_init(&right, g->cx);
     p->b = &right;

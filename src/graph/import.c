@@ -1,8 +1,8 @@
 /* import.c: ModelProto to Graph: operator sets, types, names, initializers, graphs.
  *
- * Strings and number lists of the Graph point into the messages that protobuf-c made, which live in the same
- * arena; nothing is copied twice. What is wrong with a model is recorded and reading goes on, so that a user
- * sees all of it at once; ctx_check at the end raises it.
+ * Strings and number lists of the Graph point into the messages that protobuf-c made, which live in
+ * the same arena; nothing is copied twice. What is wrong with a model is recorded and reading goes
+ * on, so that a user sees all of it at once; ctx_check at the end raises it.
  */
 #include "graph/import.h"
 
@@ -12,13 +12,15 @@ Value missing_value;
 void count_items(Importer *im, size_t n)
 {
     im->inlined += (int64_t)n;
-    /* What stands in the file itself is bounded by its size; only what inlining adds needs a bound. */
+    /* What stands in the file itself is bounded by its size; only what inlining adds needs a bound.
+     */
     if (im->inlined > LIM_INLINED + im->scan.n_fields)
-        ctx_fail(im->cx, ST_LIMIT, NULL, "inlining the model's functions exceeds the limit of %lld items",
+        ctx_fail(im->cx, ST_LIMIT, NULL,
+            "inlining the model's functions exceeds the limit of %lld items",
             (long long)LIM_INLINED);
 }
 
-/* ---- operator sets ------------------------------------------------------------------------------ */
+/* ---- operator sets --------------------------------------------------------------------------- */
 
 enum { IR_NEWEST = 13, IR_WITH_OPSETS = 3 };
 static const Opset newest[] = {{"", 27}, {"ai.onnx.ml", 5}, {"ai.onnx.preview.training", 1}};
@@ -36,21 +38,19 @@ int opset_of(const Imports *imports, const char *domain)
     return 0;
 }
 
-static const char *spelled(const char *domain)
-{
-    return domain[0] ? domain : "ai.onnx";
-}
+static const char *spelled(const char *domain) { return domain[0] ? domain : "ai.onnx"; }
 
 static void check_opset(Importer *im, const char *domain, int64_t version, const char *whose)
 {
     if (version < 1 || version > INT32_MAX)
-        BAD(im, ST_MODEL, NULL, "%s imports version %lld of operator set '%.100s', which can't exist", whose,
+        BAD(im, ST_MODEL, NULL,
+            "%s imports version %lld of operator set '%.100s', which can't exist", whose,
             (long long)version, spelled(domain));
     for (int i = 0; i < NELEM(newest); i++)
         if (strcmp(newest[i].domain, domain) == 0 && version > newest[i].version)
             BAD(im, ST_UNSUPPORTED, &(Where){.hint = "export the model for an older opset"},
-                "%s imports version %lld of operator set '%s'; the newest that is known is %d", whose,
-                (long long)version, spelled(domain), newest[i].version);
+                "%s imports version %lld of operator set '%s'; the newest that is known is %d",
+                whose, (long long)version, spelled(domain), newest[i].version);
 }
 
 Imports import_opsets(Importer *im, size_t n, Onnx__OperatorSetIdProto *const *p, const char *whose)
@@ -63,17 +63,18 @@ Imports import_opsets(Importer *im, size_t n, Onnx__OperatorSetIdProto *const *p
         int known = opset_of(&imports, domain);
         check_opset(im, domain, version, whose);
         if (known && known != version)
-            BAD(im, ST_MODEL, NULL, "%s imports operator set '%.100s' in versions %d and %lld", whose,
-                spelled(domain), known, (long long)version);
+            BAD(im, ST_MODEL, NULL, "%s imports operator set '%.100s' in versions %d and %lld",
+                whose, spelled(domain), known, (long long)version);
         if (!known)
             at[imports.n++] = (Opset){domain, (int)version};
     }
     return imports;
 }
 
-/* ---- types -------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
-static void declare_shape(Importer *im, Value *v, const Onnx__TensorShapeProto *shape, const Where *where)
+static void declare_shape(Importer *im, Value *v, const Onnx__TensorShapeProto *shape,
+    const Where *where)
 {
     if (!shape)
         return;
@@ -89,7 +90,8 @@ static void declare_shape(Importer *im, Value *v, const Onnx__TensorShapeProto *
         Pool *pool = im->root->pool;
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
             if (d->dim_value < 0 || d->dim_value >= IX_INF)
-                BAD(im, ST_MODEL, where, "dim %d is declared as %lld", (int)i, (long long)d->dim_value);
+                BAD(im, ST_MODEL, where, "dim %d is declared as %lld", (int)i,
+                    (long long)d->dim_value);
             else
                 v->declared_dim[i] = ix_int(pool, d->dim_value);
         } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
@@ -99,8 +101,8 @@ static void declare_shape(Importer *im, Value *v, const Onnx__TensorShapeProto *
     }
 }
 
-static void declare_tensor(Importer *im, Value *v, int elem_type, const Onnx__TensorShapeProto *shape,
-    const Where *where)
+static void declare_tensor(Importer *im, Value *v, int elem_type,
+    const Onnx__TensorShapeProto *shape, const Where *where)
 {
     if (elem_type < 0 || elem_type >= DT_COUNT)
         BAD(im, ST_MODEL, where, "element type %d is not defined by ONNX", elem_type);
@@ -136,8 +138,7 @@ void import_type(Importer *im, Value *v, const Onnx__TypeProto *p, const Where *
         case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
             BAD(im, ST_UNSUPPORTED, where, "a value that is sparse or opaque");
             break;
-        default:
-            break;
+        default: break;
         }
         outermost = outermost == V_TENSOR ? kind : outermost;
         p = inner;
@@ -145,7 +146,7 @@ void import_type(Importer *im, Value *v, const Onnx__TypeProto *p, const Where *
     v->kind = outermost;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 Value *scope_find(const Scope *s, const char *name)
 {
@@ -175,7 +176,8 @@ Value *scope_define(Importer *im, Scope *s, const char *name, const Where *where
     if (map_get_str(&s->names, name)) {
         Where w = where ? *where : (Where){.node = NULL};
         w.tensor = name;
-        BAD(im, ST_MODEL, &w, "'%.200s' is defined twice: every value must have a name of its own", name);
+        BAD(im, ST_MODEL, &w, "'%.200s' is defined twice: every value must have a name of its own",
+            name);
     }
     Value *v = map_get_str(&s->bound, name);
     if (!v) {
@@ -186,7 +188,7 @@ Value *scope_define(Importer *im, Scope *s, const char *name, const Where *where
     return v;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void add_initializer(Importer *im, Scope *s, const char *name, Tensor *t)
 {
@@ -206,7 +208,8 @@ static void add_initializer(Importer *im, Scope *s, const char *name, Tensor *t)
 static void import_initializers(Importer *im, Scope *s, const GraphProto *p)
 {
     for (size_t i = 0; i < p->n_initializer; i++)
-        add_initializer(im, s, text(p->initializer[i]->name), import_tensor(im, p->initializer[i], NULL));
+        add_initializer(im, s, text(p->initializer[i]->name),
+            import_tensor(im, p->initializer[i], NULL));
     for (size_t i = 0; i < p->n_sparse_initializer; i++) {
         const Onnx__SparseTensorProto *sparse = p->sparse_initializer[i];
         const char *name = sparse->values ? text(sparse->values->name) : "";
@@ -232,8 +235,8 @@ static void import_input(Importer *im, Scope *s, const Onnx__ValueInfoProto *p)
     v->is_input = true;
     VEC_PUSH(im->cx, &s->graph->inputs, v);
     if (v->data && v->declared_type && v->declared_type != v->type)
-        BAD(im, ST_MODEL, &w, "an input is declared as %s, but its default is %s", dtype_text(v->declared_type),
-            dtype_text(v->type));
+        BAD(im, ST_MODEL, &w, "an input is declared as %s, but its default is %s",
+            dtype_text(v->declared_type), dtype_text(v->type));
     if (!s->outer && v->kind == V_TENSOR && !v->declared_type && !v->data)
         BAD(im, ST_MODEL, &w, "a model input without an element type");
 }
@@ -244,7 +247,8 @@ static void import_output(Importer *im, Scope *s, const Onnx__ValueInfoProto *p)
     Where w = {.tensor = name};
     Value *v = name[0] ? scope_find(s, name) : NULL;
     if (!v || v == &missing_value) {
-        BAD(im, ST_MODEL, &w, "graph '%.200s' has an output '%.200s' that nothing produces", s->graph->name, name);
+        BAD(im, ST_MODEL, &w, "graph '%.200s' has an output '%.200s' that nothing produces",
+            s->graph->name, name);
         return;
     }
     if (!v->is_input)
@@ -253,9 +257,13 @@ static void import_output(Importer *im, Scope *s, const Onnx__ValueInfoProto *p)
     VEC_PUSH(im->cx, &s->graph->outputs, v);
 }
 
-static Scope scope_of(Importer *im, const GraphProto *p, Scope *around, const Imports *imports, const Call *call)
+static Scope scope_of(Importer *im, const GraphProto *p, Scope *around, const Imports *imports,
+    const Call *call)
 {
-    Scope s = {.outer = around, .imports = *imports, .call = call, .prefix = around ? around->prefix : "",
+    Scope s = {.outer = around,
+        .imports = *imports,
+        .call = call,
+        .prefix = around ? around->prefix : "",
         .depth = around ? around->depth + 1 : 0};
     map_init(&s.names, im->cx);
     map_init(&s.bound, im->cx);
@@ -266,11 +274,13 @@ static Scope scope_of(Importer *im, const GraphProto *p, Scope *around, const Im
     return s;
 }
 
-Graph *import_graph(Importer *im, const GraphProto *p, Scope *around, const Imports *imports, const Call *call)
+Graph *import_graph(Importer *im, const GraphProto *p, Scope *around, const Imports *imports,
+    const Call *call)
 {
     Scope s = scope_of(im, p, around, imports, call);
     if (s.depth > LIM_SUBGRAPH_DEPTH)
-        ctx_fail(im->cx, ST_LIMIT, NULL, "graphs nest deeper than the limit of %lld", (long long)LIM_SUBGRAPH_DEPTH);
+        ctx_fail(im->cx, ST_LIMIT, NULL, "graphs nest deeper than the limit of %lld",
+            (long long)LIM_SUBGRAPH_DEPTH);
     Graph *g = around ? graph_new(im->cx, around->graph) : im->root;
     s.graph = g;
     g->name = text(p->name);
@@ -290,17 +300,18 @@ Graph *import_graph(Importer *im, const GraphProto *p, Scope *around, const Impo
     return g;
 }
 
-/* ---- models ------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static Imports model_opsets(Importer *im, const Onnx__ModelProto *p)
 {
     static const Opset first = {"", 1};
     if (im->ir_version < 1)
-        BAD(im, ST_MODEL, &(Where){.hint = "is this an ONNX model?"}, "the model has IR version %lld",
-            (long long)im->ir_version);
+        BAD(im, ST_MODEL, &(Where){.hint = "is this an ONNX model?"},
+            "the model has IR version %lld", (long long)im->ir_version);
     if (im->ir_version > IR_NEWEST)
         BAD(im, ST_UNSUPPORTED, &(Where){.hint = "export the model for an older IR version"},
-            "the model has IR version %lld; the newest that is known is %d", (long long)im->ir_version, IR_NEWEST);
+            "the model has IR version %lld; the newest that is known is %d",
+            (long long)im->ir_version, IR_NEWEST);
     if (p->n_opset_import == 0 && im->ir_version >= IR_WITH_OPSETS)
         BAD(im, ST_MODEL, NULL, "the model imports no operator set (opset_import)");
     if (p->n_opset_import == 0)
@@ -313,10 +324,12 @@ Graph *graph_import(Ctx *cx, const void *bytes, size_t n, const char *folder)
     if (n == 0)
         ctx_fail(cx, ST_MODEL, NULL, "the model is empty (0 bytes)");
     Importer im = {.cx = cx, .folder = folder};
-    ProtobufCMessage *m = prescan_unpack(&im.scan, cx, &onnx__model_proto__descriptor, (Bytes){bytes, n});
+    ProtobufCMessage *m =
+        prescan_unpack(&im.scan, cx, &onnx__model_proto__descriptor, (Bytes){bytes, n});
     const Onnx__ModelProto *p = (const Onnx__ModelProto *)m;
     if (!p->graph)
-        ctx_fail(cx, ST_MODEL, &(Where){.hint = "is this an ONNX model?"}, "the file has no graph in it");
+        ctx_fail(cx, ST_MODEL, &(Where){.hint = "is this an ONNX model?"},
+            "the file has no graph in it");
     im.ir_version = p->has_ir_version ? p->ir_version : 0;
     im.tensor = NEW_N(cx, Tensor *, im.scan.n_bodies + 1);
     im.root = graph_new(cx, NULL);

@@ -36,8 +36,8 @@ typedef struct Call {
     struct Scope *scope; /* where the call stands */
 } Call;
 
-/* The names that a list of nodes sees. Nodes of an inlined function go to the caller's graph, but see only
- * their own names (outer NULL); nodes of a subgraph see those around them too. */
+/* The names that a list of nodes sees. Nodes of an inlined function go to the caller's graph, but
+ * see only their own names (outer NULL); nodes of a subgraph see those around them too. */
 typedef struct Scope {
     struct Scope *outer;
     Graph *graph;
@@ -66,11 +66,13 @@ static inline const char *text(const char *s)
     } while (0)
 
 /* import.c */
-Graph *import_graph(Importer *im, const GraphProto *p, Scope *around, const Imports *imports, const Call *call);
+Graph *import_graph(Importer *im, const GraphProto *p, Scope *around, const Imports *imports,
+    const Call *call);
 void import_nodes(Importer *im, Scope *s, size_t n, NodeProto *const *node);
 Value *scope_define(Importer *im, Scope *s, const char *name, const Where *where);
 Value *scope_find(const Scope *s, const char *name); /* NULL when unknown */
-Imports import_opsets(Importer *im, size_t n, Onnx__OperatorSetIdProto *const *p, const char *whose);
+Imports import_opsets(Importer *im, size_t n, Onnx__OperatorSetIdProto *const *p,
+    const char *whose);
 int opset_of(const Imports *imports, const char *domain); /* 0: not imported */
 const char *plain_domain(const char *domain); /* "" for ai.onnx */
 void import_type(Importer *im, Value *v, const Onnx__TypeProto *p, const Where *where);

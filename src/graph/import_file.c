@@ -15,7 +15,8 @@ static void unmap(void *arg)
         munmap((void *)(uintptr_t)file->at, file->n);
 }
 
-/* Maps an open file and closes it; NULL, or what is wrong. Only regular files have a size to map. */
+/* Maps an open file and closes it; NULL, or what is wrong. Only regular files have a size to map.
+ */
 static const char *map_fd(Ctx *cx, int fd, Bytes *file)
 {
     struct stat st;
@@ -25,12 +26,14 @@ static const char *map_fd(Ctx *cx, int fd, Bytes *file)
         wrong = strerror(errno);
     else if (!S_ISREG(st.st_mode))
         wrong = "not a regular file";
-    else if (st.st_size && (at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+    else if (st.st_size &&
+        (at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
         wrong = strerror(errno);
     close(fd);
     if (wrong)
         return wrong;
-    /* The record of the mapping must outlive every failure after it, so it is made and owned first. */
+    /* The record of the mapping must outlive every failure after it, so it is made and owned first.
+     */
     Bytes mapped = {at, at ? (size_t)st.st_size : 0};
     Bytes *owned = arena_try(&cx->arena, sizeof *owned, 16);
     if (!owned) {
@@ -43,7 +46,7 @@ static const char *map_fd(Ctx *cx, int fd, Bytes *file)
     return NULL;
 }
 
-/* ---- beneath a folder --------------------------------------------------------------------------- */
+/* ---- beneath a folder ------------------------------------------------------------------------ */
 
 /* Every part of the path is a name: not empty, not "..", not absolute. */
 static bool stays_beneath(const char *path)
@@ -88,8 +91,8 @@ static int open_by_parts(int folder, const char *path)
     return fd;
 }
 
-/* The kernel itself keeps the walk inside the folder, so no symbolic link leads out, not even one that is put
- * there while we look. */
+/* The kernel itself keeps the walk inside the folder, so no symbolic link leads out, not even one
+ * that is put there while we look. */
 static int open_beneath(const char *folder, const char *path)
 {
     int base = open(folder[0] ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -107,7 +110,8 @@ static int open_beneath(const char *folder, const char *path)
 
 static const char *open_problem(int why)
 {
-    return why == EXDEV || why == ELOOP ? "a symbolic link leads out of the model's folder" : strerror(why);
+    return why == EXDEV || why == ELOOP ? "a symbolic link leads out of the model's folder"
+                                        : strerror(why);
 }
 
 bool map_external(Importer *im, const char *location, Bytes *file, const Where *where)

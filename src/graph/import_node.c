@@ -3,16 +3,22 @@
 
 enum { PREFIX_MAX = 256 };
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Models of IR version 1 have no type field: then what is set tells. */
 static int kind_of(const AttributeProto *p)
 {
     if (p->has_type && p->type)
         return p->type;
-    return p->has_f ? ATTR_FLOAT : p->has_i ? ATTR_INT : p->has_s ? ATTR_STRING : p->t ? ATTR_TENSOR
-        : p->g ? ATTR_GRAPH : p->n_floats ? ATTR_FLOATS : p->n_ints ? ATTR_INTS : p->n_strings ? ATTR_STRINGS
-        : ATTR_OTHER;
+    return p->has_f    ? ATTR_FLOAT
+        : p->has_i     ? ATTR_INT
+        : p->has_s     ? ATTR_STRING
+        : p->t         ? ATTR_TENSOR
+        : p->g         ? ATTR_GRAPH
+        : p->n_floats  ? ATTR_FLOATS
+        : p->n_ints    ? ATTR_INTS
+        : p->n_strings ? ATTR_STRINGS
+                       : ATTR_OTHER;
 }
 
 static const char *bytes_text(ProtobufCBinaryData b)
@@ -20,15 +26,18 @@ static const char *bytes_text(ProtobufCBinaryData b)
     return b.data ? (const char *)b.data : ""; /* prescan.c puts a NUL after bytes fields */
 }
 
-/* An attribute of a function's node may be the call's attribute (ref_attr_name). Finds the one that is meant,
- * and the scope it was written in; NULL when the call leaves it out and it has no default. */
-static const AttributeProto *resolve(Importer *im, Scope **scope, const AttributeProto *p, const Where *w)
+/* An attribute of a function's node may be the call's attribute (ref_attr_name). Finds the one that
+ * is meant, and the scope it was written in; NULL when the call leaves it out and it has no
+ * default. */
+static const AttributeProto *resolve(Importer *im, Scope **scope, const AttributeProto *p,
+    const Where *w)
 {
     while (p && text(p->ref_attr_name)[0]) {
         const Call *call = (*scope)->call;
         const char *name = p->ref_attr_name;
         if (!call) {
-            BAD(im, ST_MODEL, w, "attribute '%.200s' refers to one of a function, outside of any", text(p->name));
+            BAD(im, ST_MODEL, w, "attribute '%.200s' refers to one of a function, outside of any",
+                text(p->name));
             return NULL;
         }
         p = NULL;
@@ -65,7 +74,8 @@ static void read_graphs(Importer *im, Attr *a, size_t n, GraphProto *const *grap
     a->graph = n ? a->graphs[0] : NULL;
 }
 
-/* Fills `a` from the attribute that was meant. `s` is the scope in which its subgraphs see names. */
+/* Fills `a` from the attribute that was meant. `s` is the scope in which its subgraphs see names.
+ */
 static void read_attr(Importer *im, Attr *a, const AttributeProto *p, Scope *s, const Where *w)
 {
     int kind = kind_of(p);
@@ -119,7 +129,8 @@ static void import_attrs(Importer *im, Scope *s, Node *n, const NodeProto *p)
         if (!ap)
             continue;
         if (asked && asked != kind_of(ap)) {
-            BAD(im, ST_MODEL, &w, "attribute '%.200s' of a function is given with another type", name);
+            BAD(im, ST_MODEL, &w, "attribute '%.200s' of a function is given with another type",
+                name);
             continue;
         }
         count_items(im, 1 + ap->n_strings + ap->n_tensors);
@@ -129,7 +140,7 @@ static void import_attrs(Importer *im, Scope *s, Node *n, const NodeProto *p)
     }
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Where to point while the node has no outputs yet. */
 static Where proto_where(const NodeProto *p)
@@ -149,8 +160,10 @@ static Value *read_input(Importer *im, Scope *s, const char *name, const Where *
     w.tensor = name;
     const NodeProto *later = map_get_str(&s->producers, name);
     if (later)
-        BAD(im, ST_MODEL, &w, "reads '%.200s' before node '%.200s' (%.100s) produces it: nodes must be in order "
-            "and must not form a cycle", name, proto_where(later).node, text(later->op_type));
+        BAD(im, ST_MODEL, &w,
+            "reads '%.200s' before node '%.200s' (%.100s) produces it: nodes must be in order "
+            "and must not form a cycle",
+            name, proto_where(later).node, text(later->op_type));
     else
         BAD(im, ST_MODEL, &w, "reads '%.200s', which nothing produces", name);
     return NULL;
@@ -188,7 +201,8 @@ Node *import_node(Importer *im, Scope *s, const NodeProto *p)
         BAD(im, ST_MODEL, &w, "uses operator set '%.200s', which the model does not import",
             domain[0] ? domain : "ai.onnx");
     if (++im->n_nodes > LIM_NODES)
-        ctx_fail(im->cx, ST_LIMIT, &w, "the model exceeds the limit of %lld nodes", (long long)LIM_NODES);
+        ctx_fail(im->cx, ST_LIMIT, &w, "the model exceeds the limit of %lld nodes",
+            (long long)LIM_NODES);
     Node *n = NEW(im->cx, Node); /* joins the graph after its subgraphs have been read */
     n->name = node_name(im, s, p);
     n->op_type = text(p->op_type);
@@ -210,10 +224,11 @@ Node *import_node(Importer *im, Scope *s, const NodeProto *p)
     return n;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* "domain, NUL, name, NUL, overload": names hold no NUL. */
-static const char *function_key(Importer *im, const char *domain, const char *name, const char *overload, size_t *n)
+static const char *function_key(Importer *im, const char *domain, const char *name,
+    const char *overload, size_t *n)
 {
     Buf b;
     buf_init(&b, im->cx);
@@ -228,7 +243,8 @@ void import_functions(Importer *im, size_t n, FunctionProto *const *p)
 {
     for (size_t i = 0; i < n; i++) {
         size_t len;
-        const char *key = function_key(im, text(p[i]->domain), text(p[i]->name), text(p[i]->overload), &len);
+        const char *key =
+            function_key(im, text(p[i]->domain), text(p[i]->name), text(p[i]->overload), &len);
         if (!text(p[i]->name)[0])
             BAD(im, ST_MODEL, NULL, "a function without a name");
         if (map_get(&im->functions, key, len))
@@ -246,13 +262,15 @@ static const FunctionProto *called_function(Importer *im, const NodeProto *p)
     return map_get(&im->functions, key, len);
 }
 
-/* Binds the function's formal inputs to the call's values, and its outputs to the values that they are called
- * at the call. */
-static void bind_call(Importer *im, Scope *s, Scope *body, const FunctionProto *f, const NodeProto *p, const Where *w)
+/* Binds the function's formal inputs to the call's values, and its outputs to the values that they
+ * are called at the call. */
+static void bind_call(Importer *im, Scope *s, Scope *body, const FunctionProto *f,
+    const NodeProto *p, const Where *w)
 {
     size_t n_in = used_inputs(p);
     if (n_in > f->n_input || p->n_output > f->n_output)
-        BAD(im, ST_MODEL, w, "a call with %lld inputs and %lld outputs of a function with %lld and %lld",
+        BAD(im, ST_MODEL, w,
+            "a call with %lld inputs and %lld outputs of a function with %lld and %lld",
             (long long)n_in, (long long)p->n_output, (long long)f->n_input, (long long)f->n_output);
     for (size_t i = 0; i < f->n_input; i++) {
         Value *v = i < n_in ? read_input(im, s, p->input[i], w) : NULL;
@@ -307,7 +325,8 @@ static void check_recursion(Importer *im, const Scope *s, const FunctionProto *f
         if (c->function == f)
             ctx_fail(im->cx, ST_MODEL, w, "function '%.200s' calls itself", text(f->name));
     if (s->depth >= LIM_SUBGRAPH_DEPTH)
-        ctx_fail(im->cx, ST_LIMIT, w, "functions nest deeper than the limit of %lld", (long long)LIM_SUBGRAPH_DEPTH);
+        ctx_fail(im->cx, ST_LIMIT, w, "functions nest deeper than the limit of %lld",
+            (long long)LIM_SUBGRAPH_DEPTH);
 }
 
 static void inline_call(Importer *im, Scope *s, const FunctionProto *f, const NodeProto *p)
@@ -316,7 +335,10 @@ static void inline_call(Importer *im, Scope *s, const FunctionProto *f, const No
     count_items(im, 16); /* the tables of its names */
     check_recursion(im, s, f, &w);
     Call call = {f, p, s};
-    Scope body = {.graph = s->graph, .call = &call, .prefix = call_prefix(im, s, p), .depth = s->depth + 1};
+    Scope body = {.graph = s->graph,
+        .call = &call,
+        .prefix = call_prefix(im, s, p),
+        .depth = s->depth + 1};
     body.imports = import_opsets(im, f->n_opset_import, f->opset_import, "a function");
     map_init(&body.names, im->cx);
     map_init(&body.bound, im->cx);
@@ -340,7 +362,8 @@ void import_nodes(Importer *im, Scope *s, size_t n, NodeProto *const *node)
         if (f)
             inline_call(im, s, f, p);
         else if (!text(p->op_type)[0])
-            BAD(im, ST_MODEL, &(Where){.node = text(p->name)}, "node %lld has no operator type", (long long)i);
+            BAD(im, ST_MODEL, &(Where){.node = text(p->name)}, "node %lld has no operator type",
+                (long long)i);
         else
             import_node(im, s, p);
     }

@@ -1,17 +1,30 @@
 /* import_tensor.c: TensorProto and SparseTensorProto to Tensor.
  *
- * The elements are read from the tensor's own bytes in the file (prescan.h). What stands there in the layout of
- * a Tensor is used in place if it is big; small tensors are copied, which aligns them.
+ * The elements are read from the tensor's own bytes in the file (prescan.h). What stands there in
+ * the layout of a Tensor is used in place if it is big; small tensors are copied, which aligns
+ * them.
  */
 #include "graph/import.h"
 #include <limits.h>
 
 enum { COPY_BYTES = 1024 };
-enum { FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, RAW_DATA = 9, DOUBLE_DATA = 10,
-    UINT64_DATA = 11, N_DATA = 12 };
-static const char *const field_name[N_DATA] = {[FLOAT_DATA] = "float_data", [INT32_DATA] = "int32_data",
-    [STRING_DATA] = "string_data", [INT64_DATA] = "int64_data", [RAW_DATA] = "raw_data",
-    [DOUBLE_DATA] = "double_data", [UINT64_DATA] = "uint64_data"};
+enum {
+    FLOAT_DATA = 4,
+    INT32_DATA = 5,
+    STRING_DATA = 6,
+    INT64_DATA = 7,
+    RAW_DATA = 9,
+    DOUBLE_DATA = 10,
+    UINT64_DATA = 11,
+    N_DATA = 12
+};
+static const char *const field_name[N_DATA] = {[FLOAT_DATA] = "float_data",
+    [INT32_DATA] = "int32_data",
+    [STRING_DATA] = "string_data",
+    [INT64_DATA] = "int64_data",
+    [RAW_DATA] = "raw_data",
+    [DOUBLE_DATA] = "double_data",
+    [UINT64_DATA] = "uint64_data"};
 
 /* What a tensor's bytes hold of one data field. A list may come in pieces, and unpacked. */
 typedef struct Data {
@@ -42,8 +55,12 @@ static int64_t elements_in(int number, const WireField *f)
 static bool fits_field(int number, const WireField *f)
 {
     if (f->type == WIRE_BYTES)
-        return (number != FLOAT_DATA || f->bytes.n % 4 == 0) && (number != DOUBLE_DATA || f->bytes.n % 8 == 0);
-    return f->type == (number == FLOAT_DATA ? WIRE_32 : number == DOUBLE_DATA ? WIRE_64 : WIRE_VARINT) &&
+        return (number != FLOAT_DATA || f->bytes.n % 4 == 0) &&
+            (number != DOUBLE_DATA || f->bytes.n % 8 == 0);
+    return f->type ==
+        (number == FLOAT_DATA           ? WIRE_32
+                : number == DOUBLE_DATA ? WIRE_64
+                                        : WIRE_VARINT) &&
         number != RAW_DATA && number != STRING_DATA;
 }
 
@@ -65,7 +82,8 @@ static const char *survey(Bytes body, Data *data)
         if (!fits_field(number, &f))
             return field_name[number];
         Data *d = &data[number];
-        d->elements = number == RAW_DATA ? (int64_t)f.bytes.n : d->elements + elements_in(number, &f);
+        d->elements =
+            number == RAW_DATA ? (int64_t)f.bytes.n : d->elements + elements_in(number, &f);
         d->pieces++;
         d->last = f.bytes;
     }
@@ -77,23 +95,14 @@ static int typed_field(const Tensor *t, int64_t *entries)
 {
     *entries = t->count;
     switch (t->type) {
-    case DT_F32:
-        return FLOAT_DATA;
-    case DT_C64:
-        *entries *= 2;
-        return FLOAT_DATA;
-    case DT_F64:
-        return DOUBLE_DATA;
-    case DT_C128:
-        *entries *= 2;
-        return DOUBLE_DATA;
-    case DT_I64:
-        return INT64_DATA;
+    case DT_F32: return FLOAT_DATA;
+    case DT_C64: *entries *= 2; return FLOAT_DATA;
+    case DT_F64: return DOUBLE_DATA;
+    case DT_C128: *entries *= 2; return DOUBLE_DATA;
+    case DT_I64: return INT64_DATA;
     case DT_U32:
-    case DT_U64:
-        return UINT64_DATA;
-    case DT_STRING:
-        return STRING_DATA;
+    case DT_U64: return UINT64_DATA;
+    case DT_STRING: return STRING_DATA;
     default:
         if (dtype_bits(t->type) < 8) /* an entry is a byte of packed elements */
             *entries = (int64_t)t->bytes;
@@ -101,7 +110,7 @@ static int typed_field(const Tensor *t, int64_t *entries)
     }
 }
 
-/* ---- elements ----------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static bool all_bool(Bytes b)
 {
@@ -111,7 +120,8 @@ static bool all_bool(Bytes b)
     return true;
 }
 
-/* Elements that already have a Tensor's layout. Bools other than 0 and 1 must not reach the kernels. */
+/* Elements that already have a Tensor's layout. Bools other than 0 and 1 must not reach the
+ * kernels. */
 static void place(Ctx *cx, Tensor *t, Bytes b)
 {
     bool clean = t->type != DT_BOOL || all_bool(b);
@@ -199,9 +209,10 @@ static bool fill_typed(Importer *im, Tensor *t, Bytes body, int number, const Da
     return fixed || gather_varints(t, body, number);
 }
 
-/* ---- where the elements are --------------------------------------------------------------------- */
+/* ---- where the elements are ------------------------------------------------------------------ */
 
-/* The one data field that is used; 0 when there is none, -1 when that has been reported as wrong. */
+/* The one data field that is used; 0 when there is none, -1 when that has been reported as wrong.
+ */
 static int used_field(Importer *im, const Data *data, const Where *w)
 {
     int used = 0;
@@ -232,17 +243,20 @@ static bool internal_data(Importer *im, Tensor *t, Bytes body, const Where *w)
     if (used == RAW_DATA && t->type != DT_STRING)
         want = (int64_t)t->bytes;
     else if (used && used != typed) {
-        BAD(im, ST_MODEL, w, "elements of type %s can't be in %s", dtype_text(t->type), field_name[used]);
+        BAD(im, ST_MODEL, w, "elements of type %s can't be in %s", dtype_text(t->type),
+            field_name[used]);
         return false;
     }
     if (!used && want) {
-        BAD(im, ST_MODEL, w, "a tensor of %lld %s elements has no data", (long long)t->count, dtype_text(t->type));
+        BAD(im, ST_MODEL, w, "a tensor of %lld %s elements has no data", (long long)t->count,
+            dtype_text(t->type));
         return false;
     }
     if (data[used].elements != want) {
         BAD(im, ST_MODEL, w, "a tensor of %lld %s elements needs %lld %s in %s, but has %lld",
-            (long long)t->count, dtype_text(t->type), (long long)want, used == RAW_DATA ? "bytes" : "entries",
-            field_name[used], (long long)data[used].elements);
+            (long long)t->count, dtype_text(t->type), (long long)want,
+            used == RAW_DATA ? "bytes" : "entries", field_name[used],
+            (long long)data[used].elements);
         return false;
     }
     if (used == RAW_DATA) {
@@ -250,7 +264,8 @@ static bool internal_data(Importer *im, Tensor *t, Bytes body, const Where *w)
         return true;
     }
     if (!fill_typed(im, t, body, typed, &data[typed])) {
-        BAD(im, ST_MODEL, w, "%s has an entry that is no %s", field_name[typed], dtype_text(t->type));
+        BAD(im, ST_MODEL, w, "%s has an entry that is no %s", field_name[typed],
+            dtype_text(t->type));
         return false;
     }
     return true;
@@ -281,7 +296,8 @@ static bool external_data(Importer *im, Tensor *t, const TensorProto *p, const W
             ok &= parse_size(value, &length);
     }
     if (!ok || t->type == DT_STRING || length != (int64_t)t->bytes) {
-        BAD(im, ST_MODEL, w, "external data of %s: offset or length is wrong; %lld bytes are needed",
+        BAD(im, ST_MODEL, w,
+            "external data of %s: offset or length is wrong; %lld bytes are needed",
             dtype_text(t->type), (long long)t->bytes);
         return false;
     }
@@ -289,20 +305,23 @@ static bool external_data(Importer *im, Tensor *t, const TensorProto *p, const W
     if (!map_external(im, location, &file, w))
         return false;
     if (offset > (int64_t)file.n || length > (int64_t)file.n - offset) {
-        BAD(im, ST_MODEL, w, "external data file '%.200s' has %lld bytes; offset %lld with %lld bytes is past "
-            "its end", location, (long long)file.n, (long long)offset, (long long)length);
+        BAD(im, ST_MODEL, w,
+            "external data file '%.200s' has %lld bytes; offset %lld with %lld bytes is past "
+            "its end",
+            location, (long long)file.n, (long long)offset, (long long)length);
         return false;
     }
     place(im->cx, t, (Bytes){file.at ? file.at + offset : NULL, (size_t)length});
     return true;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static bool read_dims(Importer *im, Tensor *t, size_t n, const int64_t *dim, const Where *w)
 {
     if (n > (size_t)LIM_RANK) {
-        BAD(im, ST_LIMIT, w, "rank %lld exceeds the limit of %lld", (long long)n, (long long)LIM_RANK);
+        BAD(im, ST_LIMIT, w, "rank %lld exceeds the limit of %lld", (long long)n,
+            (long long)LIM_RANK);
         return false;
     }
     t->rank = (int)n;
@@ -332,8 +351,10 @@ static Tensor *read_tensor(Importer *im, const TensorProto *p, const Where *w)
     }
     if (!read_dims(im, t, p->n_dims, p->dims, w))
         return NULL;
-    bool external = p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    bool ok = external ? external_data(im, t, p, w) : internal_data(im, t, im->scan.body[p->body], w);
+    bool external =
+        p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    bool ok =
+        external ? external_data(im, t, p, w) : internal_data(im, t, im->scan.body[p->body], w);
     return ok ? t : NULL;
 }
 
@@ -348,10 +369,10 @@ Tensor *import_tensor(Importer *im, const TensorProto *p, const Where *where)
     return *known;
 }
 
-/* ---- sparse ------------------------------------------------------------------------------------- */
+/* ---- sparse ---------------------------------------------------------------------------------- */
 
-/* Where entry k of a sparse tensor goes, as an element of the dense one; -1 when that is outside. Indices are
- * one linear index per entry, or one index per axis. */
+/* Where entry k of a sparse tensor goes, as an element of the dense one; -1 when that is outside.
+ * Indices are one linear index per entry, or one index per axis. */
 static int64_t sparse_at(const Tensor *dense, const Tensor *indices, int64_t k)
 {
     if (indices->rank == 1) {
@@ -379,7 +400,8 @@ static const char *sparse_problem(const Tensor *dense, const Tensor *values, con
     if (indices->type != DT_I64)
         return "indices must be int64";
     bool linear = indices->rank == 1 && indices->dim[0] == values->count;
-    bool by_axis = indices->rank == 2 && indices->dim[0] == values->count && indices->dim[1] == dense->rank;
+    bool by_axis =
+        indices->rank == 2 && indices->dim[0] == values->count && indices->dim[1] == dense->rank;
     return linear || by_axis ? NULL : "indices must have a row per value: [n], or [n, rank]";
 }
 
@@ -405,17 +427,20 @@ Tensor *import_sparse(Importer *im, const Onnx__SparseTensorProto *p, const Wher
         return NULL;
     }
     if ((int64_t)t->bytes > LIM_SPARSE_BYTES)
-        ctx_fail(im->cx, ST_LIMIT, &w, "a sparse tensor exceeds the limit of %lld bytes when made dense",
+        ctx_fail(im->cx, ST_LIMIT, &w,
+            "a sparse tensor exceeds the limit of %lld bytes when made dense",
             (long long)LIM_SPARSE_BYTES);
     t->data = ctx_alloc(im->cx, t->bytes);
     size_t size = (size_t)dtype_bytes(t->type);
     for (int64_t k = 0; k < values->count; k++) {
         int64_t at = sparse_at(t, indices, k);
         if (at < 0) {
-            BAD(im, ST_MODEL, &w, "sparse tensor: the index of value %lld is outside", (long long)k);
+            BAD(im, ST_MODEL, &w, "sparse tensor: the index of value %lld is outside",
+                (long long)k);
             return NULL;
         }
-        memcpy((char *)t->data + (size_t)at * size, (const char *)values->data + (size_t)k * size, size);
+        memcpy((char *)t->data + (size_t)at * size, (const char *)values->data + (size_t)k * size,
+            size);
     }
     return t;
 }
@@ -424,7 +449,8 @@ Tensor *import_sparse(Importer *im, const Onnx__SparseTensorProto *p, const Wher
 Tensor *tensor_import(Ctx *cx, const void *bytes, size_t n, const char **name)
 {
     Importer im = {.cx = cx};
-    ProtobufCMessage *m = prescan_unpack(&im.scan, cx, &onnx__tensor_proto__descriptor, (Bytes){bytes, n});
+    ProtobufCMessage *m =
+        prescan_unpack(&im.scan, cx, &onnx__tensor_proto__descriptor, (Bytes){bytes, n});
     const TensorProto *p = (const TensorProto *)m;
     im.tensor = NEW_N(cx, Tensor *, im.scan.n_bodies);
     map_init(&im.files, cx);

@@ -1,7 +1,8 @@
-/* prescan.c: checks wire data, cuts the weights out, and lets protobuf-c unpack the rest (prescan.h). */
+/* prescan.c: checks wire data, cuts the weights out, and lets protobuf-c unpack the rest
+ * (prescan.h). */
 #include "graph/prescan.h"
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 bool wire_varint(Wire *w, uint64_t *v)
 {
@@ -41,14 +42,10 @@ const char *wire_field(Wire *w, WireField *f)
             return "is a broken or cut varint";
         f->bytes.n = (size_t)(w->at - f->bytes.at);
         return NULL;
-    case WIRE_64:
-        return take(w, f, 8);
-    case WIRE_32:
-        return take(w, f, 4);
-    case WIRE_BYTES:
-        return wire_varint(w, &length) ? take(w, f, length) : "has a broken length";
-    default:
-        return "is of a kind (group) that ONNX does not use";
+    case WIRE_64: return take(w, f, 8);
+    case WIRE_32: return take(w, f, 4);
+    case WIRE_BYTES: return wire_varint(w, &length) ? take(w, f, length) : "has a broken length";
+    default: return "is of a kind (group) that ONNX does not use";
     }
 }
 
@@ -57,10 +54,11 @@ bool tensor_data_field(uint32_t number)
     return (number >= 4 && number <= 7) || (number >= 9 && number <= 11);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
-/* The walk is done twice: first to check and to measure (out NULL), then to write. Lengths of messages are
- * written as five bytes whatever they are, so that a message's size is known before its content is. */
+/* The walk is done twice: first to check and to measure (out NULL), then to write. Lengths of
+ * messages are written as five bytes whatever they are, so that a message's size is known before
+ * its content is. */
 typedef struct Walk {
     Scan *scan;
     const uint8_t *file;
@@ -101,20 +99,20 @@ static void patch_length(Walk *k, size_t at)
         k->out[at + (size_t)i] = (uint8_t)((n & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
 }
 
-static void fail_at(Walk *k, const ProtobufCMessageDescriptor *type, const char *field, const uint8_t *at,
-    const char *wrong)
+static void fail_at(Walk *k, const ProtobufCMessageDescriptor *type, const char *field,
+    const uint8_t *at, const char *wrong)
 {
     ctx_fail(k->scan->cx, ST_MODEL,
         &(Where){.hint = "is this an ONNX file, and is it complete? Fetch or export it again"},
-        "not a valid ONNX file: at byte %lld, %s%s%s %s", (long long)(at - k->file), type->short_name,
-        field ? "." : ": a field", field ? field : "", wrong);
+        "not a valid ONNX file: at byte %lld, %s%s%s %s", (long long)(at - k->file),
+        type->short_name, field ? "." : ": a field", field ? field : "", wrong);
 }
 
 static void limit(Walk *k, int64_t value, int64_t bound, const char *what)
 {
     if (value > bound)
-        ctx_fail(k->scan->cx, ST_LIMIT, NULL, "the model exceeds the limit of %lld %s", (long long)bound,
-            what);
+        ctx_fail(k->scan->cx, ST_LIMIT, NULL, "the model exceeds the limit of %lld %s",
+            (long long)bound, what);
 }
 
 static int wire_type_of(ProtobufCType t)
@@ -122,18 +120,14 @@ static int wire_type_of(ProtobufCType t)
     switch (t) {
     case PROTOBUF_C_TYPE_FIXED64:
     case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return WIRE_64;
+    case PROTOBUF_C_TYPE_DOUBLE: return WIRE_64;
     case PROTOBUF_C_TYPE_FIXED32:
     case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-        return WIRE_32;
+    case PROTOBUF_C_TYPE_FLOAT: return WIRE_32;
     case PROTOBUF_C_TYPE_STRING:
     case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return WIRE_BYTES;
-    default:
-        return WIRE_VARINT;
+    case PROTOBUF_C_TYPE_MESSAGE: return WIRE_BYTES;
+    default: return WIRE_VARINT;
     }
 }
 
@@ -173,8 +167,10 @@ static const char *check_leaf(Walk *k, const ProtobufCMessageDescriptor *type,
     return fd->type == PROTOBUF_C_TYPE_STRING ? check_string(k, type, f->bytes) : NULL;
 }
 
-/* Fields that the importer has no use for: unknown ones, weights, documentation, and `body` itself. */
-static const ProtobufCFieldDescriptor *wanted(const ProtobufCMessageDescriptor *type, uint32_t number)
+/* Fields that the importer has no use for: unknown ones, weights, documentation, and `body` itself.
+ */
+static const ProtobufCFieldDescriptor *wanted(const ProtobufCMessageDescriptor *type,
+    uint32_t number)
 {
     const ProtobufCFieldDescriptor *fd = protobuf_c_message_descriptor_get_field(type, number);
     if (!fd || strcmp(fd->name, "doc_string") == 0)
@@ -227,9 +223,10 @@ static void walk(Walk *k, const ProtobufCMessageDescriptor *type, Wire w, int de
     }
 }
 
-/* ---- unpacking ---------------------------------------------------------------------------------- */
+/* ---- unpacking ------------------------------------------------------------------------------- */
 
-/* protobuf-c's allocator. Arena memory is zeroed: one byte more than asked for is a NUL after bytes fields. */
+/* protobuf-c's allocator. Arena memory is zeroed: one byte more than asked for is a NUL after bytes
+ * fields. */
 typedef struct Store {
     Ctx *cx;
     bool full;
@@ -249,19 +246,18 @@ static void arena_keep(void *user, void *p)
     (void)p;
 }
 
-static void free_skeleton(void *arena)
-{
-    arena_free(arena);
-}
+static void free_skeleton(void *arena) { arena_free(arena); }
 
-ProtobufCMessage *prescan_unpack(Scan *scan, Ctx *cx, const ProtobufCMessageDescriptor *type, Bytes bytes)
+ProtobufCMessage *prescan_unpack(Scan *scan, Ctx *cx, const ProtobufCMessageDescriptor *type,
+    Bytes bytes)
 {
     *scan = (Scan){.cx = cx};
     limit(&(Walk){.scan = scan}, (int64_t)bytes.n, LIM_FILE_BYTES, "bytes of a model file");
     Wire all = {bytes.at, bytes.at + bytes.n};
     Walk measure = {.scan = scan, .file = bytes.at};
     walk(&measure, type, all, 1);
-    limit(&measure, (int64_t)measure.size, (int64_t)SKELETON_MAX - 1, "bytes of structure (weights apart)");
+    limit(&measure, (int64_t)measure.size, (int64_t)SKELETON_MAX - 1,
+        "bytes of structure (weights apart)");
 
     Arena *scratch = NEW(cx, Arena);
     scratch->alloc = cx->arena.alloc;

@@ -10,7 +10,8 @@ void tensor_layout(Ctx *cx, Tensor *t, const Where *where)
     if (t->rank < 0 || t->rank > LIM_RANK)
         ctx_fail(cx, ST_LIMIT, where, "rank %d exceeds the limit of %d", t->rank, (int)LIM_RANK);
     t->count = 1;
-    /* A zero anywhere makes the tensor empty, but the product of the others must not overflow even so. */
+    /* A zero anywhere makes the tensor empty, but the product of the others must not overflow even
+     * so. */
     bool empty = false, fits = true;
     for (int i = 0; i < t->rank; i++) {
         if (t->dim[i] < 0)
@@ -43,7 +44,7 @@ Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
     return t;
 }
 
-/* ---- export ------------------------------------------------------------------------------------- */
+/* ---- export ---------------------------------------------------------------------------------- */
 
 static void put_varint(Buf *out, uint64_t v)
 {
@@ -65,8 +66,8 @@ static void put_bytes(Buf *out, int field, const void *p, size_t n)
     buf_write(out, p, n);
 }
 
-/* Field numbers of TensorProto: dims 1, data_type 2, string_data 6, name 8, raw_data 9. Written by hand, since
- * protobuf-c would need the whole tensor in memory of its own first. */
+/* Field numbers of TensorProto: dims 1, data_type 2, string_data 6, name 8, raw_data 9. Written by
+ * hand, since protobuf-c would need the whole tensor in memory of its own first. */
 void tensor_export(Ctx *cx, const Tensor *t, const char *name, Buf *out)
 {
     (void)cx;

@@ -42,10 +42,7 @@ void pb_bytes(Pb *p, int field, const void *bytes, size_t n)
     pb_raw(p, bytes, n);
 }
 
-void pb_str(Pb *p, int field, const char *s)
-{
-    pb_bytes(p, field, s, strlen(s));
-}
+void pb_str(Pb *p, int field, const char *s) { pb_bytes(p, field, s, strlen(s)); }
 
 void pb_msg(Pb *p, int field, Pb *child)
 {
@@ -59,7 +56,7 @@ void pb_free(Pb *p)
     *p = (Pb){0};
 }
 
-/* ---- ONNX --------------------------------------------------------------------------------------- */
+/* ---- ONNX ------------------------------------------------------------------------------------ */
 
 static void names(Pb *p, int field, const char *list)
 {
@@ -172,7 +169,7 @@ Pb pb_model(Pb *graph)
     return m;
 }
 
-/* ---- importing ---------------------------------------------------------------------------------- */
+/* ---- importing ------------------------------------------------------------------------------- */
 
 void load(Loaded *l, Pb *model)
 {
@@ -216,7 +213,8 @@ void assert_refused(Pb *model, Code code, const char *text)
     for (const Problem *p = l.cx.problems; p; p = p->next)
         said |= p->code == code && strstr(p->message, text);
     if (!said)
-        print_error("wanted '%s', got '%s'\n", text, l.cx.problems ? l.cx.problems->message : "nothing");
+        print_error("wanted '%s', got '%s'\n", text,
+            l.cx.problems ? l.cx.problems->message : "nothing");
     assert_true(said);
     unload(&l, model);
 }
