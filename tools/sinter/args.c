@@ -46,6 +46,7 @@ static int word_number(const char *words, const char *word)
     return -1;
 }
 
+/* The bounds are the row's. */
 static bool store_int(const Option *o, const char *value, int *field)
 {
     unsigned long long x;
@@ -159,6 +160,7 @@ static const Option *read_option(Cursor *c, const char **value)
     return c->err->code ? NULL : o;
 }
 
+/* One option of the line, with its value: found, stored, and judged to fit the verb. */
 static sinter_code take_option(Cursor *c)
 {
     const char *arg = c->argv[c->i], *value;
@@ -245,6 +247,7 @@ static sinter_code check(const Args *args, sinter_error *err)
     return SINTER_OK;
 }
 
+/* Order does not matter but between a verb and its model: "sinter -q run m.onnx" is fine. */
 sinter_code args_parse(int argc, char **argv, Args *args, sinter_error *err)
 {
     Cursor c = {.argc = argc, .argv = argv, .args = args, .err = err};

@@ -27,6 +27,7 @@ static json_t *find_count(const json_t *report, const char *path)
     return json_is_integer(at) ? at : NULL;
 }
 
+/* A broken file is told by its line, and never overwritten. */
 static sinter_code read_baseline(const char *file, json_t **all, sinter_error *err)
 {
     char *bytes;
@@ -43,6 +44,8 @@ static sinter_code read_baseline(const char *file, json_t **all, sinter_error *e
         where.line, where.text);
 }
 
+/* Other models of the file keep their counts; keys are sorted so that a diff of two recordings is
+ * small. */
 sinter_code baseline_record(const char *file, const char *model, const json_t *report,
     sinter_error *err)
 {
@@ -68,6 +71,8 @@ sinter_code baseline_record(const char *file, const char *model, const json_t *r
     return code;
 }
 
+/* All differences are told, not just the first. A count that the report no longer has is one too.
+ */
 sinter_code baseline_check(const char *file, const char *model, const json_t *report, bool *same,
     sinter_error *err)
 {

@@ -51,6 +51,7 @@ static bool enough(const Args *args, int runs, double elapsed)
         (elapsed >= ENOUGH_MS && runs >= ENOUGH_RUNS);
 }
 
+/* Only the run itself: inputs were bound to values long before. */
 static sinter_code timed_run(Session *s, double *ms, sinter_error *err)
 {
     double start = now_ms();
@@ -100,6 +101,7 @@ static void print_heading(Format format)
 
 static const char *ms_cell(double ms) { return cli_printf(ms < 10 ? "%.4f" : "%.2f", ms); }
 
+/* CSV and Markdown have the same columns as the text. */
 static void print_row_of(Session *s, bool fused, const Times *t)
 {
     const char *cell[] = {show_name(s->path), fused ? "fused" : "unfused", ms_cell(t->load_ms),
@@ -112,6 +114,7 @@ static void print_row_of(Session *s, bool fused, const Times *t)
         print_row((Format)s->args->format, COLUMNS, cell);
 }
 
+/* What was really used comes from the library's report, not from what was asked for. */
 static void print_json(Session *s, bool fused, const Times *t)
 {
     sinter_error ignored;
@@ -131,6 +134,7 @@ static void print_json(Session *s, bool fused, const Times *t)
     json_print_line(o);
 }
 
+/* One mode from file to numbers. */
 static sinter_code bench_mode(Session *s, bool fused, sinter_error *err)
 {
     sinter_options o;
@@ -184,6 +188,7 @@ static int bench_process(const Args *args, const char *path, bool fused, bool qu
     return WEXITSTATUS(status);
 }
 
+/* Below -O2 nothing is fused: one line then. A mode that failed would fail again: told once. */
 static int bench_model(const Args *args, const char *path, sinter_error *err)
 {
     bool can_fuse = args->fuse && args->opt_level >= 2;

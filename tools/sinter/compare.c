@@ -76,6 +76,7 @@ static double largest_finite(const sinter_tensor *t, int64_t parts)
     return most;
 }
 
+/* What was not given depends on the type and on the size of what is expected. */
 static Tolerance with_defaults(const sinter_tensor *expected, int64_t parts, Tolerance tol)
 {
     bool narrow = expected->dtype == SINTER_FLOAT16 || expected->dtype == SINTER_BFLOAT16;

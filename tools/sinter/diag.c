@@ -82,6 +82,7 @@ static void print_error(const sinter_error *err)
         fprintf(stderr, "  hint: %s\n", err->hint);
 }
 
+/* People read stderr, programs stdout; with JSON both are served. */
 int report_error(const sinter_error *err, Format format)
 {
     print_error(err);

@@ -96,6 +96,7 @@ static uint16_t bfloat_from_double(double x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* 64-bit integers lose digits here: comparisons use the exact readers below. */
 double element_get(sinter_dtype t, const void *data, int64_t i)
 {
     switch (t) {
@@ -112,6 +113,7 @@ double element_get(sinter_dtype t, const void *data, int64_t i)
                                           : (double)element_unsigned(t, data, i);
 }
 
+/* Exact for every signed type, and for unsigned ones up to 32 bits. */
 int64_t element_signed(sinter_dtype t, const void *data, int64_t i)
 {
     switch (t) {
@@ -151,6 +153,7 @@ static void store_int(sinter_dtype t, void *data, int64_t i, uint64_t bits)
     memcpy((char *)data + n * (size_t)i, &bits, n);
 }
 
+/* Clamped: a generated or written value never wraps around. */
 void element_set(sinter_dtype t, void *data, int64_t i, double x)
 {
     int64_t lo;
@@ -190,6 +193,7 @@ static bool parse_int(sinter_dtype t, void *data, int64_t i, const char *text)
     return true;
 }
 
+/* Numbers that a type can't have are refused, not rounded: "1.5" for an int64 is a mistake. */
 bool element_parse(sinter_dtype t, void *data, int64_t i, const char *text)
 {
     char *end;
@@ -205,6 +209,7 @@ bool element_parse(sinter_dtype t, void *data, int64_t i, const char *text)
     return true;
 }
 
+/* Bools as words, complex numbers as a+bj. */
 void element_print(sinter_dtype t, const void *data, int64_t i, int digits, char *out)
 {
     switch (dtype_class(t)) {

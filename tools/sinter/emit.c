@@ -17,6 +17,7 @@ static sinter_code write_pair(Session *s, const char *source, const char *steps,
     return SINTER_OK;
 }
 
+/* The inputs fix the symbolic dims, as they do for run. */
 static sinter_code emit_model(Session *s, sinter_error *err)
 {
     sinter_options o;

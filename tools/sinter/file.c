@@ -66,6 +66,7 @@ sinter_code file_read(const char *path, char **bytes, size_t *n, sinter_error *e
  * meet. */
 char *file_temporary(const char *path) { return cli_printf("%s.%ld.tmp", path, (long)getpid()); }
 
+/* A temporary that can't take its place is not left behind. */
 sinter_code file_commit(const char *temporary, const char *path, sinter_error *err)
 {
     if (rename(temporary, path) == 0)
@@ -75,6 +76,7 @@ sinter_code file_commit(const char *temporary, const char *path, sinter_error *e
     return err->code;
 }
 
+/* Success is known only after close: the disk may be full until then. */
 sinter_code file_write(const char *path, const void *bytes, size_t n, sinter_error *err)
 {
     char *temporary = file_temporary(path);

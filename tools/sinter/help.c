@@ -28,6 +28,7 @@ static const char *spelling(const Option *o)
     return o->value ? cli_printf("%s %s", o->name, o->value) : o->name;
 }
 
+/* A spelling too long for its column gets a line of its own. */
 static void print_option(const Option *o, Format format)
 {
     const char *s = spelling(o);
@@ -65,6 +66,7 @@ static void verb_text(const Verb *v)
     print_indented(v->examples);
 }
 
+/* The sections of docs/cli.md; tests/cli compares them line by line. */
 static void verb_markdown(const Verb *v)
 {
     printf("### sinter %s\n\n`sinter %s`: %s.\n\n%s\n```\n%s```\n\n", v->name, v->synopsis,

@@ -33,6 +33,7 @@ typedef struct Making {
 
 /* ---- names -------------------------------------------------------------------------------- */
 
+/* Models have few inputs: no table is worth its lines. */
 static int find_input(const Inputs *in, const char *name)
 {
     for (int i = 0; i < in->n; i++)
@@ -41,6 +42,7 @@ static int find_input(const Inputs *in, const char *name)
     return -1;
 }
 
+/* NULL also for a dim without a name. */
 static DimBinding *find_dim(const Inputs *in, const char *name)
 {
     for (int i = 0; name && i < in->n_dims; i++)
@@ -65,6 +67,7 @@ static sinter_code unknown_name(sinter_error *err, const char *option, const cha
     return err->code;
 }
 
+/* The names are collected only when one is wrong. */
 static sinter_code input_by_name(Making *m, const char *option, const char *name, int *i)
 {
     StrList known = {0};
@@ -87,6 +90,7 @@ static int input_by_position(const Inputs *in, int k)
 
 /* ---- sources ------------------------------------------------------------------------------ */
 
+/* The library knows no file here: its message gets the path in front. */
 sinter_code value_read(const char *path, sinter_value **value, const char **name, sinter_error *err)
 {
     char *bytes, message[sizeof err->message];
@@ -241,6 +245,7 @@ static sinter_code bind_shape(Making *m, int i, int rank, const int64_t *dim, in
     return SINTER_OK;
 }
 
+/* Symbols get their sizes from --shape with the authority of --dim. */
 static sinter_code apply_shape_option(Making *m, const char *text)
 {
     ShapeSpec shape;
@@ -389,6 +394,7 @@ static sinter_code fill_list(Making *m, int i, const sinter_tensor *t)
     return SINTER_OK;
 }
 
+/* Made-up numbers are said on stderr, those asked for (rand:, lists) are not. */
 static sinter_code fill(Making *m, int i, const sinter_tensor *t)
 {
     const sinter_io *io = &m->in->io[i];
@@ -453,6 +459,7 @@ static void collect(const sinter_model *model, Making *m)
     }
 }
 
+/* Three stages, each on all inputs, since a dim may be known from any of them. */
 sinter_code inputs_make(const Args *args, const sinter_model *model, Inputs *in, sinter_error *err)
 {
     Making m = {.args = args, .in = in, .err = err};

@@ -7,19 +7,30 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Blanks up to column `width`, counting characters of UTF-8, not bytes. */
+static int columns_left(const char *s, int width)
+{
+    for (; *s; s++)
+        width -= (*s & 0xC0) != 0x80;
+    return width > 0 ? width : 0;
+}
+
 /* One graph input or output as a row; `what` is "input", "default" (an input that has one) or
  * "output". */
 static void io_row(Format format, const char *what, const sinter_io *io)
 {
     const char *type = io->dtype ? dtype_name(io->dtype) : "?";
     if (format == FORMAT_TEXT) {
-        printf("  %-8s %-24s %-9s %s\n", what, show_name(io->name), type, show_io_shape(io));
+        const char *name = show_name(io->name);
+        printf("  %-8s %s%*s %-9s %s\n", what, name, columns_left(name, 28), "", type,
+            show_io_shape(io));
         return;
     }
     const char *cell[] = {what, io->name, type, show_io_shape(io)};
     print_row(format, 4, cell);
 }
 
+/* Inputs, then outputs, in the model's order: the K of input_K.pb and output_K.pb. */
 static void io_rows(Format format, const sinter_model *model)
 {
     sinter_io io;
@@ -48,6 +59,7 @@ static void op_counts_text(const json_t *facts)
         printf("   %s\n", line);
 }
 
+/* One line a node: where, which operator, why, and what may help. */
 static void unsupported_text(const json_t *facts)
 {
     size_t i;

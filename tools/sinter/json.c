@@ -73,6 +73,7 @@ json_t *json_dims(int rank, const int64_t *dim)
     return a;
 }
 
+/* Keys are names of the model too (symbols, operators): they must be valid text. */
 void json_put(json_t *object, const char *key, json_t *value)
 {
     json_t *clean = json_text(key);

@@ -23,6 +23,7 @@ static void free_blocks(void)
     }
 }
 
+/* The one place where the command gives up; what the library holds then goes with the process. */
 void *cli_alloc(size_t size)
 {
     if (!blocks)

@@ -154,6 +154,8 @@ static size_t header_text(const char *bytes, size_t n, const char **dict)
     return start + length;
 }
 
+/* The size is checked against the bytes that are there before the value takes memory: a header of
+ * 50 bytes can claim a terabyte. */
 sinter_code npy_parse(const char *bytes, size_t n, const char *where, sinter_value **value,
     sinter_error *err)
 {

@@ -77,6 +77,7 @@ static sinter_code read_member(zip_t *z, const char *member, const char *where,
     return code;
 }
 
+/* The archive is opened for reading and discarded, so nothing can be written to it by mistake. */
 sinter_code npz_read(const char *path, const char *key, const char *name, sinter_value **value,
     sinter_error *err)
 {
@@ -115,6 +116,8 @@ static bool add_array(zip_t *z, const char *name, const sinter_tensor *t, sinter
     return true;
 }
 
+/* libzip writes on close, into a temporary of ours: a failure before leaves the old file as it was.
+ */
 sinter_code npz_write(const char *path, int n, const char *const *name, const sinter_tensor *tensor,
     sinter_error *err)
 {

@@ -34,6 +34,7 @@ static double work_bound(Session *s)
     return weights * elements;
 }
 
+/* The bound is some seconds of interpreting. */
 static bool use_interpreter(Session *s)
 {
     const char *asked = s->args->reference;

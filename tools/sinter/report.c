@@ -128,6 +128,7 @@ static void print_edges(const json_t *report)
     }
 }
 
+/* Fused and unfused beside each other: a count means nothing alone. */
 static void print_text(Session *s, const Measured *m, const json_t *r)
 {
     const json_t *unfused = json_object_get(r, "unfused"),
@@ -177,6 +178,7 @@ static const char *count_cell(const json_t *o, const char *key)
     return cli_printf("%.0f", json_get_number(o, key, 0));
 }
 
+/* Tables hold the numbers only; edges and reasons are for JSON and text. */
 static void print_table_row(Session *s, Format format, const json_t *r)
 {
     const json_t *unfused = json_object_get(r, "unfused"),

@@ -101,6 +101,7 @@ static void tell_difference(const char *name, const Comparison *c, const sinter_
         want, got, c->max_abs, c->max_ulp);
 }
 
+/* Outputs are matched by position: names inside test data are often those of another export. */
 static sinter_code compare_one(Session *s, const char *folder, int i, bool *same, sinter_error *err)
 {
     sinter_value *expected;
@@ -158,6 +159,7 @@ static void print_rows(Session *s, Format format)
             summary_row(output_name(s, i), &t, format);
 }
 
+/* The tensors themselves are not printed: -o is for that. */
 static void print_json(Session *s, bool same, int top, const StrList *labels)
 {
     json_t *o = session_line(s), *outputs = json_array();

@@ -88,6 +88,7 @@ void session_close(Session *s)
     s->model = NULL;
 }
 
+/* A model that is found unsupported only now lists its problems as one found at load. */
 sinter_code runner_open(Session *s, const sinter_options *options, Runner *r, sinter_error *err)
 {
     memset(r, 0, sizeof *r);
@@ -119,6 +120,7 @@ void runner_close(Runner *r)
     memset(r, 0, sizeof *r);
 }
 
+/* The library's text must parse: anything else is a bug of ours and said so. */
 json_t *runner_report(const Runner *r, sinter_error *err)
 {
     char *text;
@@ -175,6 +177,7 @@ static int gravity(int status)
     return 5;
 }
 
+/* One bad model does not keep the others from being looked at. */
 int for_each_model(const Args *args, sinter_error *err,
     int (*work)(const Args *, const char *path, sinter_error *))
 {

@@ -114,6 +114,8 @@ static sinter_code parse_list(const char *text, const char *p, Spec *spec, sinte
     }
 }
 
+/* A folder may be called like an assignment: what does not parse as one, and is there, is the
+ * folder. */
 sinter_code spec_parse(const char *text, Spec *spec, sinter_error *err)
 {
     memset(spec, 0, sizeof *spec);
@@ -204,6 +206,7 @@ static int file_number(const char *name, const char *prefix)
     return (int)k;
 }
 
+/* Any gap in the numbers is fine: optional inputs are left out of data sets. */
 int data_set_files(const char *folder, const char *prefix, int **numbers)
 {
     DIR *d = opendir(folder);
@@ -228,6 +231,7 @@ int data_set_files(const char *folder, const char *prefix, int **numbers)
     return n;
 }
 
+/* Both layouts are in use: the files themselves, and a folder for each set. */
 const char *data_set_folder(const char *path, const char *prefix)
 {
     int *numbers;

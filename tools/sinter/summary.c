@@ -33,6 +33,7 @@ Statistics statistics(const sinter_tensor *t)
     return s;
 }
 
+/* Empty lines count: line K names index K. */
 sinter_code labels_read(const char *path, StrList *labels, sinter_error *err)
 {
     char *bytes;
@@ -94,6 +95,7 @@ static const char *label_of(const StrList *labels, int64_t i)
     return i < labels->n ? labels->at[i] : NULL;
 }
 
+/* A batch of a thousand rows would bury the answer: the first ROWS are shown. */
 static void top_text(const sinter_tensor *t, int top, const StrList *labels)
 {
     Rows r = rows_of(t, top);
@@ -136,6 +138,7 @@ static json_t *top_json(const sinter_tensor *t, int top, const StrList *labels)
 
 /* ---- the whole ------------------------------------------------------------------------- */
 
+/* For people: what it is, what it looks like, what it says. */
 void summary_text(const char *name, const sinter_tensor *t, int top, const StrList *labels)
 {
     Statistics s = statistics(t);
@@ -219,6 +222,7 @@ static void print_cell(Format format, const char *s)
         putchar('"');
 }
 
+/* CSV and Markdown from the same cells. */
 void print_row(Format format, int n, const char *const *cell)
 {
     fputs(format == FORMAT_MD ? "| " : "", stdout);

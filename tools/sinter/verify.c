@@ -8,6 +8,7 @@
 
 static const char *verdict_word(bool same) { return same ? "ok" : "differs"; }
 
+/* The verdict first; then each output, with the place to look at if it differs. */
 static void print_text(Session *s, const Judgement *j)
 {
     printf("%s against the %s: %s\n", show_name(s->path), j->reference, verdict_word(j->same));
@@ -27,6 +28,7 @@ static void print_text(Session *s, const Judgement *j)
     }
 }
 
+/* `worst` is there whenever anything differs at all, also inside the tolerance. */
 static json_t *verdict_json(const Verdict *v)
 {
     const Comparison *c = &v->comparison;
