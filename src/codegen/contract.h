@@ -1,32 +1,30 @@
-/* contract.h: the contraction statement of Loop IR: out[m.., n..] = sum over taps and k of A * B for a region,
- * by the indirect-GEMM microkernel.
+/* contract.h: the contraction statement of Loop IR: out[m.., n] = sum over taps and k of A * B for a region, by the
+ * indirect-GEMM microkernel.
  *
- * Rows are the points of the region's M axes, columns those of its N axes; taps are the reduction variables that
- * are not contiguous in A. A's row for (m, tap) is a pointer to kc consecutive elements, or to zeros where the
- * guard is false. B is packed: a constant when compiling, else for each tile by the kernel itself.
+ * Rows are the points of the row variables m (outer to inner); one row after the other lies ldc elements further in
+ * `out`. Columns are n, contiguous in `out`. Taps are the reduction variables along which A is not contiguous. A's
+ * row for (m, tap) is a pointer to kc consecutive elements, or to zeros where the guard is false. B lies packed in
+ * panels of nr columns, each taps*kc rows of nr: packed when compiling if B is constant, else by the kernel.
  */
 #ifndef SINTER_CONTRACT_H
 #define SINTER_CONTRACT_H
 #include "codegen/loop.h"
 
-enum { CONTRACT_MAX_AXES = 8 };
+enum { CONTRACT_ROWS = 48 }; /* rows whose pointers are made at a time; they share a pass over B */
 struct Contract {
     const Value *out, *a, *b;
-    /* Loop variables over the region, all fresh: rows (M axes, outer to inner), columns (one variable over the
-     * flattened N axes), taps, and k. */
     int n_m, n_tap;
-    const Var *m[CONTRACT_MAX_AXES], *tap[CONTRACT_MAX_AXES];
-    const Var *n, *k;
-    const Ix *out_idx[MAX_RANK]; /* at n = 0 */
-    const Ix *a_idx[MAX_RANK];   /* at k = 0 */
-    const Ix *b_idx[MAX_RANK];   /* in n, taps, k: for packing */
+    const Var *m[MAX_RANK], *tap[MAX_RANK], *n, *k;
+    const Ix *out_idx[MAX_RANK]; /* at m = 0, n = 0 */
+    const Ix *a_idx[MAX_RANK];   /* in m and taps, at k = 0 */
+    const Ix *b_idx[MAX_RANK];   /* dynamic B: at n = 0, k = 0 */
     const Expr *guard;           /* in m and taps; NULL: always inside */
-    const Ix *rows;              /* product of the extents of m */
-    const Value *packed;         /* the packed panels (an argument), or NULL: packed into scratch by the kernel */
-    const Ix *panel0;            /* first panel of this tile: (first column) / nr */
-    const Ix *pack_offset;       /* scratch for packing, in bytes */
-    const Ix *rows_offset;       /* scratch for the row pointers, in bytes */
-    const Ix *zero_offset;       /* scratch of kc zeros, in bytes (with a guard) */
+    const Ix *rows, *ldc, *taps; /* products of extents; elements */
+    const Value *packed;         /* constant B: the panels (an argument); NULL: packed into scratch */
+    const Ix *panel;             /* constant B: number of the first panel */
+    const Ix *sk, *sn;           /* dynamic B: strides of k and n in elements */
+    const Ix *pack_offset, *rows_offset, *zero_offset; /* scratch, in bytes */
+    int mr, nr;
 };
 void contract_print(Buf *b, const Contract *c);
 #endif

@@ -1,23 +1,202 @@
-/* emit_contract.c: the contraction statement in the emitted text. */
+/* emit_contract.c: the contraction statement in the emitted text: tiles, pointers, edges and order; tier 1 calls
+ * the microkernel for each tile, tier 0 writes the same sums as plain loops. */
 #include "codegen/contract.h"
 #include "codegen/emit.h"
 
+static void print_extents(Buf *b, const char *what, int n, const Var *const *v)
+{
+    buf_printf(b, " %s", what);
+    for (int i = 0; i < n; i++) {
+        buf_printf(b, " %s%d<", v[i]->name, v[i]->id);
+        ix_print(b, v[i]->extent);
+    }
+}
+
 void contract_print(Buf *b, const Contract *c)
 {
-    buf_printf(b, "contract %%%d += %%%d * %%%d rows ", c->out->id, c->a->id, c->b->id);
-    ix_print(b, c->rows);
-    buf_puts(b, " columns ");
-    ix_print(b, c->n->extent);
-    buf_puts(b, " k ");
-    ix_print(b, c->k->extent);
-    for (int i = 0; i < c->n_tap; i++) {
-        buf_puts(b, " tap ");
-        ix_print(b, c->tap[i]->extent);
+    buf_printf(b, "contract %%%d += %%%d * %%%d", c->out->id, c->a->id, c->packed ? c->packed->id : c->b->id);
+    print_extents(b, "rows", c->n_m, c->m);
+    print_extents(b, "column", 1, &c->n);
+    print_extents(b, "taps", c->n_tap, c->tap);
+    print_extents(b, "k", 1, &c->k);
+}
+
+static const char *var_name(Emit *e, const Var *v)
+{
+    return ctx_printf(e->cx, "%s%d", v->name, v->id);
+}
+
+static const char *address(Emit *e, const Value *v, const Ix *const *idx)
+{
+    const Place *pl = kernel_place(e->k, v);
+    const Ix *off = ix_muli(e->p, place_offset(e->p, pl, v->rank, idx), dtype_bytes(v->type));
+    return ctx_printf(e->cx, "%s + %s", emit_ptr(e, pl), emit_ix(e, off));
+}
+
+static void open_loop(Emit *e, const Var *v)
+{
+    const char *name = var_name(e, v);
+    emit_line(e, "for (sn_i64 %s = 0; %s < %s; %s++) {", name, name, emit_ix(e, v->extent), name);
+    emit_push(e);
+}
+
+static void close_loop(Emit *e, int mark)
+{
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
+/* Names `row` as the row variables, the last fastest. */
+static void unflatten_row(Emit *e, const Contract *c, const char *row)
+{
+    for (int i = c->n_m - 1; i >= 0; i--) {
+        const char *ext = emit_ix(e, c->m[i]->extent);
+        const Ix *inner = ix_int(e->p, 1);
+        for (int j = i + 1; j < c->n_m; j++)
+            inner = ix_mul(e->p, inner, c->m[j]->extent);
+        if (i == 0)
+            emit_line(e, "sn_i64 %s = (%s) / %s;", var_name(e, c->m[i]), row, emit_ix(e, inner));
+        else
+            emit_line(e, "sn_i64 %s = (%s) / %s %% %s;", var_name(e, c->m[i]), row, emit_ix(e, inner), ext);
     }
+}
+
+/* rp[tap * mr + r] = A's row, or the zeros where the guard is false. */
+static void row_pointers(Emit *e, const Contract *c)
+{
+    emit_line(e, "for (sn_i64 r = 0; r < mr; r++) {");
+    int mark = emit_push(e);
+    unflatten_row(e, c, "r0 + row + r");
+    emit_line(e, "const float **p = rp + row * taps + r;");
+    int inner[MAX_RANK];
+    for (int i = 0; i < c->n_tap; i++) {
+        inner[i] = e->scope_keys.n;
+        open_loop(e, c->tap[i]);
+    }
+    if (c->guard) {
+        const char *g = emit_ex(e, c->guard);
+        emit_line(e, "*p = zero;");
+        emit_line(e, "if (%s)", g);
+        emit_line(e, "    *p = (const float *)(%s);", address(e, c->a, c->a_idx));
+    } else
+        emit_line(e, "*p = (const float *)(%s);", address(e, c->a, c->a_idx));
+    emit_line(e, "p += mr;");
+    for (int i = c->n_tap - 1; i >= 0; i--)
+        close_loop(e, inner[i]);
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
+static void tile_loop_open(Emit *e, const Contract *c)
+{
+    emit_line(e, "sn_i64 tiles = (block + %d) / %d, row = 0;", c->mr - 1, c->mr);
+    emit_line(e, "for (sn_i64 tile = 0; tile < tiles; tile++) {");
+    emit_push(e);
+    emit_line(e, "sn_i64 mr = block / tiles + (tile < block %% tiles);");
+}
+
+static void tiles_tier1(Emit *e, const Contract *c)
+{
+    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += %d) {", CONTRACT_ROWS);
+    int mark = emit_push(e);
+    emit_line(e, "sn_i64 block = sn_imin(rows - r0, %d);", CONTRACT_ROWS);
+    emit_line(e, "{");
+    emit_push(e);
+    tile_loop_open(e, c);
+    row_pointers(e, c);
+    emit_line(e, "row += mr;");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+    emit_line(e, "for (sn_i64 n = 0; n < columns; n += %d) {", c->nr);
+    emit_push(e);
+    emit_line(e, "const float *wn = w + n * taps * kc;");
+    emit_line(e, "const char *next = n + %d < columns ? (const char *)(wn + %d * taps * kc) : 0;", c->nr, c->nr);
+    tile_loop_open(e, c);
+    emit_line(e, "((sn_igemm *)c->igemm)(mr, sn_imin(columns - n, %d), taps, kc, rp + row * taps, 0, zero, wn,", c->nr);
+    emit_line(e, "    out + (r0 + row) * ldc + n, ldc, 0, &epilogue, next ? next + tile * taps * kc * %d / tiles : 0);",
+        c->nr * 4);
+    emit_line(e, "row += mr;");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
+static void sums_tier0(Emit *e, const Contract *c)
+{
+    emit_line(e, "for (sn_i64 row = 0; row < rows; row++)");
+    emit_line(e, "for (sn_i64 n = 0; n < columns; n++) {");
+    int mark = emit_push(e);
+    unflatten_row(e, c, "row");
+    emit_line(e, "const float *wn = w + n / %d * %d * taps * kc + n %% %d;", c->nr, c->nr, c->nr);
+    emit_line(e, "float sum = 0;");
+    int inner[MAX_RANK];
+    for (int i = 0; i < c->n_tap; i++) {
+        inner[i] = e->scope_keys.n;
+        open_loop(e, c->tap[i]);
+    }
+    emit_line(e, "const float *p = zero;");
+    if (c->guard)
+        emit_line(e, "if (%s)", emit_ex(e, c->guard));
+    emit_line(e, "    p = (const float *)(%s);", address(e, c->a, c->a_idx));
+    emit_line(e, "for (sn_i64 k = 0; k < kc; k++, wn += %d) {", c->nr);
+    emit_line(e, "    float product = p[k] * *wn;");
+    emit_line(e, "    sum = sum + product;");
+    emit_line(e, "}");
+    for (int i = c->n_tap - 1; i >= 0; i--)
+        close_loop(e, inner[i]);
+    emit_line(e, "out[row * ldc + n] = sum;");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
+/* Dynamic B into panels: by the kernel's packer, or in plain C. */
+static void pack(Emit *e, const Contract *c)
+{
+    emit_line(e, "float *w = (float *)(c->scratch + %s);", emit_ix(e, c->pack_offset));
+    emit_line(e, "const float *b = (const float *)(%s);", address(e, c->b, c->b_idx));
+    const char *sk = emit_ix(e, c->sk), *sn = emit_ix(e, c->sn);
+    if (e->o->tier == 1) {
+        emit_line(e, "((sn_pack_b *)c->pack_b)(b, %s, %s, kc, columns, w);", sk, sn);
+        return;
+    }
+    emit_line(e, "for (sn_i64 n = 0; n < columns; n++)");
+    emit_line(e, "    for (sn_i64 k = 0; k < kc; k++)");
+    emit_line(e, "        w[n / %d * %d * kc + k * %d + n %% %d] = b[k * %s + n * %s];", c->nr, c->nr, c->nr, c->nr, sk,
+        sn);
 }
 
 void emit_contract(Emit *e, const Contract *c)
 {
-    (void)e;
-    (void)c;
+    emit_line(e, "{");
+    int mark = emit_push(e);
+    emit_line(e, "const sn_i64 rows = %s, columns = %s, taps = %s;", emit_ix(e, c->rows), emit_ix(e, c->n->extent),
+        emit_ix(e, c->taps));
+    emit_line(e, "const sn_i64 kc = %s, ldc = %s;", emit_ix(e, c->k->extent), emit_ix(e, c->ldc));
+    if (c->packed) {
+        const Place *pl = kernel_place(e->k, c->packed);
+        emit_line(e, "const float *w = (const float *)%s + %s * taps * kc * %d;", emit_ptr(e, pl),
+            emit_ix(e, c->panel), c->nr);
+    } else
+        pack(e, c);
+    emit_line(e, "float *out = (float *)(%s);", address(e, c->out, c->out_idx));
+    if (c->zero_offset) {
+        emit_line(e, "float *zero = (float *)(c->scratch + %s);", emit_ix(e, c->zero_offset));
+        emit_line(e, "for (sn_i64 k = 0; k < kc; k++)");
+        emit_line(e, "    zero[k] = 0;");
+    } else
+        emit_line(e, "const float *zero = 0;");
+    if (e->o->tier == 1) {
+        emit_line(e, "const float **rp = (const float **)(c->scratch + %s);", emit_ix(e, c->rows_offset));
+        emit_line(e, "sn_epilogue epilogue;");
+        emit_line(e, "epilogue.bias = epilogue.res = 0;");
+        tiles_tier1(e, c);
+    } else
+        sums_tier0(e, c);
+    emit_pop(e, mark);
+    emit_line(e, "}");
 }

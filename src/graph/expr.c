@@ -317,6 +317,14 @@ static bool ix_reads_data(const Ix *a)
     return false;
 }
 
+bool ex_reads_data(const Expr *load)
+{
+    for (int i = 0; i < load->n; i++)
+        if (ix_reads_data(load->idx[i]))
+            return true;
+    return false;
+}
+
 bool ex_depends_on_ix_only(const Expr *e)
 {
     if (e->kind == EX_LOAD || (e->kind == EX_IX && ix_reads_data(e->ix)))

@@ -268,6 +268,11 @@ static bool ex_has(const Expr *e, const Var *v)
     return has;
 }
 
+bool ex_uses_var(const Expr *e, const Var *v)
+{
+    return ex_has(e, v);
+}
+
 /* Does the form hold variable v (any variable when NULL)? */
 static bool ix_has(const Ix *a, const Var *v)
 {

@@ -22,6 +22,8 @@ void choose_tiling(Module *m, Group *g, Tiling *t);
 /* The place of a value in the kernel, made on first use: argument or scratch. */
 const Place *sched_place(Sched *s, const Value *v, bool written);
 const Ix *sched_scratch(Sched *s, const Ix *bytes); /* offset of a new 64-byte aligned piece */
+/* Places for all that a stage loads and stores. */
+void sched_operands(Sched *s, const Def *d);
 /* The region of a value that is a stage of this group, or NULL. */
 const Region *sched_region(const Sched *s, const Value *v);
 

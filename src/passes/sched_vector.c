@@ -9,10 +9,3 @@ bool sched_vector(Sched *s, Stmts *into, int stage)
     return false;
 }
 
-bool sched_contraction(Sched *s, Stmts *into, int stage)
-{
-    (void)s;
-    (void)into;
-    (void)stage;
-    return false;
-}

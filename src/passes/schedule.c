@@ -62,16 +62,16 @@ const Place *sched_place(Sched *s, const Value *v, bool written)
     return &k->places.at[k->places.n - 1];
 }
 
-typedef struct PlaceLoads {
-    Sched *s;
-    const Def *d;
-} PlaceLoads;
-
 static void place_load(void *user, const Expr *load, bool in_index)
 {
     (void)in_index;
-    PlaceLoads *pl = user;
-    sched_place(pl->s, load->value, false);
+    sched_place(user, load->value, false);
+}
+
+void sched_operands(Sched *s, const Def *d)
+{
+    ex_visit_loads(s->cx, d->body, place_load, s);
+    sched_place(s, d->out, true);
 }
 
 /* ---- scalar stages ----------------------------------------------------------------------------- */
@@ -100,6 +100,7 @@ void sched_scalar(Sched *s, Stmts *into, int stage)
     const Def *d = s->g->stages.at[stage];
     Stmt *store = stmt_new(s->cx, S_STORE);
     Subst subst;
+    sched_operands(s, d);
     into = sched_loops(s, into, d, &s->region[stage], store->idx, &subst);
     store->value = d->out;
     if (d->red == RED_NONE) {
@@ -174,11 +175,6 @@ static void schedule_group(Module *m, Group *g)
     for (int i = 0; i < s.tiling.n; i++) {
         VEC_PUSH(m->cx, &s.k->tile, s.tiling.at[i].var);
         s.k->tiles = ix_mul(s.p, s.k->tiles, s.tiling.at[i].var->extent);
-    }
-    for (int i = 0; i < n; i++) {
-        PlaceLoads pl = {&s, g->stages.at[i]};
-        ex_visit_loads(m->cx, g->stages.at[i]->body, place_load, &pl);
-        sched_place(&s, g->stages.at[i]->out, true);
     }
     for (int i = 0; i < n; i++)
         if (m->opt.level < 2 ||
