@@ -187,7 +187,7 @@ static bool recombine(IxSum *s)
             const Ix *factor = ix_of_term(s->p, &rest);
             const Ix *q = ix_mul(s->p, ix_div(s->p, m->a, m->b), m->b);
             IxSum t = *s;
-            ixsum_add(&t, ix_mul(s->p, factor, ix_of_atom(s->p, m)), -1);
+            ixsum_add(&t, ix_of_term(s->p, &s->term[i]), -1); /* not ix_mul: that would come back here */
             ixsum_add(&t, ix_mul(s->p, factor, q), -1);
             ixsum_add(&t, ix_mul(s->p, factor, m->a), 1);
             sort_and_merge(&t);
