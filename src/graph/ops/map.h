@@ -1,6 +1,7 @@
-/* map.h: elementwise operators are formulas. MAP1 and MAP2 make an operator's function of one; a formula is
- * written in the terms below, in a scope that has the operator `o`, its pool `p` and the operand `x` (and `y`).
- * Constants K(c) are of x's type. 16-bit floats round after every term, as the primitives do.
+/* map.h: elementwise operators are formulas. MAP1 and MAP2 make an operator's function of one; a
+ * formula is in the terms below, where there are the operator `o`, its pool `p` and the
+ * operand `x` (and `y`). Constants K(c) are of its type. 16-bit floats round after every term, as
+ * the primitives do.
  *
  *     MAP1(softsign, T_FLOAT, DIV(x, ADD(K(1), ABS(x))))
  *     OP("Softsign", "", 1, softsign)
@@ -44,7 +45,7 @@
     }                                                \
     static void fn(Op *o) { op_unary(o, types, fn##_of); }
 
-/* A broadcasting map of two operands: MAP2(function, element types, result type or DT_NONE, formula). */
+/* A broadcasting map of two: MAP2(function, element types, result type or DT_NONE, formula). */
 #define MAP2(fn, types, result, formula)                            \
     static const Expr *fn##_of(Op *o, const Expr *x, const Expr *y) \
     {                                                               \
@@ -58,7 +59,8 @@ static inline DType wide_type(DType t) { return t == DT_F16 || t == DT_BF16 ? DT
 /* The type in which a function of real numbers is computed for elements of type t. */
 static inline DType real_type(DType t) { return dtype_is_float(t) ? t : DT_F64; }
 
-/* v at the trailing indices idx of a result whose dims are `dim`, which v must not change (one-way broadcast). */
+/* v at the trailing indices idx of a result whose dims are `dim`, which v must not change (one-way
+ * broadcast). */
 const Expr *load_into(Op *o, const Value *v, const Ix *const *idx, const Ix *const *dim, int rank);
 
 #endif

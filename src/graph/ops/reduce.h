@@ -1,8 +1,8 @@
 /* reduce.h: reductions over a set of axes, as Reduce*, softmax and the normalisations need them.
  *
- * Which axes are reduced may depend on an input that is known only when inputs are bound. So a set of axes is
- * index forms that are 0 or 1: for constant axes they are constants, and all that follows simplifies to what one
- * would write by hand.
+ * Which axes are reduced may depend on an input that is known only when inputs are bound. So a set
+ * of axes is index forms, each 0 or 1: for constant axes they are constants, and all that follows
+ * simplifies to what one would write by hand.
  */
 #ifndef SINTER_OPS_REDUCE_H
 #define SINTER_OPS_REDUCE_H
@@ -23,7 +23,8 @@ void axes_at(Op *o, const Axes *a, const Ix *const *i, const Ix **at);
 /* The number of elements that are reduced into one. */
 const Ix *axes_count(Op *o, const Axes *a, const Ix *const *dim);
 
-/* A reduction under construction: `at` are the indices of the operand, `kept` the same with 0 on reduced axes. */
+/* A reduction under construction: `at` are the indices of the operand, `kept` the same with 0 on
+ * reduced axes. */
 typedef struct Fold {
     Build b;
     int n;
@@ -35,6 +36,6 @@ Fold fold_begin(Op *o, int out, DType type, const Value *x, const Axes *a);
 /* Accumulated in `acc`, which is body's type. */
 Value *fold_end(Fold *f, Red red, DType acc, const Expr *body);
 
-/* The common case: a temporary of `type`, red over the axes of `a` of x's elements converted to that type. */
+/* The common case: a temporary of `type`, red over the axes of `a` of x's elements as that. */
 Value *fold_plain(Op *o, Red red, DType type, const Value *x, const Axes *a);
 #endif
