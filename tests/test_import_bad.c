@@ -312,6 +312,22 @@ static void attributes_must_be_unique_and_have_values(void **state)
     unload(&l, &m);
 }
 
+static void lists_that_are_searched_linearly_are_bounded(void **state)
+{
+    (void)state;
+    Pb g = x_to_y("Relu"), node = pb_node("Op", "x", "z", "n");
+    for (int i = 0; i < 1001; i++)
+        pb_attr_int(&node, "axis", i);
+    pb_msg(&g, GRAPH_NODE, &node);
+    Pb m = pb_model(&g);
+    assert_refused(&m, ST_LIMIT, "attributes");
+    g = x_to_y("Relu");
+    m = pb_model(&g);
+    for (int i = 0; i < 1001; i++)
+        pb_opset(&m, MODEL_OPSET, "", 17);
+    assert_refused(&m, ST_LIMIT, "operator sets");
+}
+
 static void a_node_without_an_operator_is_refused(void **state)
 {
     (void)state;
@@ -392,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_node_that_reads_itself_is_refused),
         cmocka_unit_test(names_must_be_unique),
         cmocka_unit_test(attributes_must_be_unique_and_have_values),
+        cmocka_unit_test(lists_that_are_searched_linearly_are_bounded),
         cmocka_unit_test(a_node_without_an_operator_is_refused),
         cmocka_unit_test(declared_dims_must_not_be_negative),
         cmocka_unit_test(a_default_must_have_the_declared_type),

@@ -220,6 +220,7 @@ double parse_double(const char *s, const char **end);
     X(LIM_MESSAGE_BYTES, (int64_t)1 << 32, "bytes of structure (weights apart)")   \
     X(LIM_INLINED, 4000000,  "items after inlining functions")                     \
     X(LIM_SPARSE_BYTES, (int64_t)1 << 31, "bytes of a sparse tensor made dense")   \
+    X(LIM_ATTRIBUTES, 1000, "attributes of a node, or operator sets")              \
     X(LIM_PROBLEMS, 64, "problems listed at once")
 enum {
 #define X(name, value, text) name##_ID,

@@ -20,6 +20,15 @@ void count_items(Importer *im, size_t n)
             (long long)LIM_INLINED);
 }
 
+/* These lists are searched linearly. */
+void check_list(Importer *im, size_t n, const Where *where)
+{
+    if ((int64_t)n > LIM_ATTRIBUTES)
+        ctx_fail(im->cx, ST_LIMIT, where,
+            "the model exceeds the limit of %lld attributes or operator sets",
+            (long long)LIM_ATTRIBUTES);
+}
+
 /* ---- operator sets --------------------------------------------------------------------------- */
 
 enum { IR_NEWEST = 13, IR_WITH_OPSETS = 3 };
@@ -55,6 +64,7 @@ static void check_opset(Importer *im, const char *domain, int64_t version, const
 
 Imports import_opsets(Importer *im, size_t n, Onnx__OperatorSetIdProto *const *p, const char *whose)
 {
+    check_list(im, n, NULL);
     Opset *at = NEW_N(im->cx, Opset, n + 1);
     Imports imports = {0, at};
     for (size_t i = 0; i < n; i++) {

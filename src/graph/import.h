@@ -77,6 +77,7 @@ int opset_of(const Imports *imports, const char *domain); /* 0: not imported */
 const char *plain_domain(const char *domain); /* "" for ai.onnx */
 void import_type(Importer *im, Value *v, const Onnx__TypeProto *p, const Where *where);
 void count_items(Importer *im, size_t n);
+void check_list(Importer *im, size_t n, const Where *where);
 
 /* import_node.c: nodes, their attributes, calls of functions */
 Node *import_node(Importer *im, Scope *s, const NodeProto *p);

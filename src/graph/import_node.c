@@ -116,6 +116,7 @@ static void read_attr(Importer *im, Attr *a, const AttributeProto *p, Scope *s, 
 static void import_attrs(Importer *im, Scope *s, Node *n, const NodeProto *p)
 {
     Where w = node_where(n);
+    check_list(im, p->n_attribute, &w);
     n->attr = NEW_N(im->cx, Attr, p->n_attribute);
     for (size_t i = 0; i < p->n_attribute; i++) {
         const AttributeProto *ap = p->attribute[i];
@@ -334,6 +335,7 @@ static void inline_call(Importer *im, Scope *s, const FunctionProto *f, const No
     Where w = proto_where(p);
     count_items(im, 16); /* the tables of its names */
     check_recursion(im, s, f, &w);
+    check_list(im, MAX(p->n_attribute, f->n_attribute_proto), &w);
     Call call = {f, p, s};
     Scope body = {.graph = s->graph,
         .call = &call,
