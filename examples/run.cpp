@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 template <class T, void (*Free)(T *)> struct Deleter {
     void operator()(T *p) const { Free(p); }
@@ -39,11 +40,14 @@ static void run(const char *path)
     Context context = make<Context>(sinter_context_new, program.get());
     Value in = make<Value>(sinter_tensor_new, io.dtype, io.rank, io.dim, nullptr, 0);
 
-    const sinter_value *inputs[] = {in.get()};
+    // Other inputs keep the defaults that the model holds.
+    std::vector<const sinter_value *> inputs(sinter_input_count(model.get()), nullptr);
+    inputs[0] = in.get();
     sinter_value *outputs[] = {nullptr}; // the context's own value, valid until the next run
     sinter_error err;
     sinter_tensor t;
-    if (sinter_run(context.get(), inputs, 1, outputs, 1, &err))
+    const int n = static_cast<int>(inputs.size());
+    if (sinter_run(context.get(), inputs.data(), n, outputs, 1, &err))
         throw std::runtime_error(err.message);
     if (sinter_tensor_get(outputs[0], &t))
         throw std::runtime_error("output 0 is not a tensor");
