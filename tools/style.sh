@@ -53,7 +53,7 @@ check() {
     fi
     failed=$((failed + 1))
     echo "style: $1:"
-    echo "$2" | head -n 30 | sed 's/^/    /'
+    echo "$2" | head -n 60 | sed 's/^/    /'
 }
 
 # base <- graph <- codegen <- passes <- runtime <- tools: who includes upwards?
@@ -113,7 +113,11 @@ long_functions() {
 }
 
 long_lines() {
-    grep -nE '^.{101,}$' $code $(matching '\.(sh|awk|cmake)$') | cut -c1-100 | sed 's/$/.../'
+    for f in $code $(matching '\.(sh|awk|cmake)$'); do
+        n=$(grep -cE '^.{101,}$' "$f")
+        [ "$n" = 0 ] || echo "$f: $n lines of over 100 columns, the first is $(grep -nE '^.{101,}$' "$f" |
+            head -n 1 | cut -d: -f1)"
+    done
 }
 
 untidy_space() {
@@ -173,7 +177,7 @@ forbidden_calls() {
 
 # Each source folder says what it is for.
 folder_readmes() {
-    for d in $(matching '^(src|tools|tests)/.*\.c$' | sed 's|/[^/]*$||' | sort -u); do
+    for d in $(matching '^(src/.*|tools|tests)/[^/]*\.c$' | sed 's|/[^/]*$||' | sort -u); do
         [ -f "$d/README.md" ] || echo "$d/README.md is missing"
     done
 }
