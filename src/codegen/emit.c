@@ -96,7 +96,8 @@ static void atom_text(Emit *e, Buf *b, const Atom *a)
 
 static void ix_text(Emit *e, Buf *b, const Ix *a)
 {
-    bool paren = a->n + (a->c != 0) > 1 || (a->n == 0 && a->c < 0);
+    bool atom = a->n == 1 && a->c == 0 && a->term[0].coef == 1 && a->term[0].n == 1;
+    bool paren = !atom && !(a->n == 0 && a->c >= 0); /* whatever stands around it */
     buf_puts(b, paren ? "(" : "");
     for (int i = 0; i < a->n; i++) {
         const IxTerm *t = &a->term[i];

@@ -158,6 +158,7 @@ bool ix_nonneg(Pool *p, const Ix *a);            /* provably >= 0 for every valu
 bool ix_less(Pool *p, const Ix *a, const Ix *b); /* provably a < b */
 bool ix_has_vars(const Ix *a);                   /* any AT_VAR inside, AT_DATA included */
 bool ix_uses_var(const Ix *a, const Var *v);
+bool ix_uses_syms(const Ix *a);
 /* The coefficient of v if `a` is linear in it (not inside div, mod, data...): a = coef*v + rest, else NULL. */
 const Ix *ix_coef(Pool *p, const Ix *a, const Var *v, const Ix **rest);
 int64_t ix_hint(const Ix *a);                    /* value at the symbols' hints; variables count as 0 */
@@ -219,6 +220,7 @@ Scalar prim_eval(Prim op, DType in, DType out, const Scalar *arg); /* the meanin
 bool ex_depends_on_ix_only(const Expr *e);
 bool ex_reads_data(const Expr *load); /* some index of the load is data */
 bool ex_uses_var(const Expr *e, const Var *v);
+bool ex_uses_syms(const Expr *e); /* any symbol */
 const Expr *ex_identity(Pool *p, int red, DType t);                /* of a reduction */
 
 /* ---- substitution ------------------------------------------------------------------------------ */

@@ -307,6 +307,26 @@ bool ix_uses_var(const Ix *a, const Var *v)
     return ix_has(a, v);
 }
 
+bool ex_uses_syms(const Expr *e)
+{
+    bool has = e->kind == EX_IX && ix_uses_syms(e->ix);
+    for (int i = 0; i < e->n && !has; i++)
+        has = e->kind == EX_LOAD ? ix_uses_syms(e->idx[i]) : ex_uses_syms(e->arg[i]);
+    return has;
+}
+
+bool ix_uses_syms(const Ix *a)
+{
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < a->term[i].n; j++) {
+            const Atom *t = a->term[i].atom[j];
+            bool parts = t->a && (ix_uses_syms(t->a) || ix_uses_syms(t->b));
+            if (t->kind == AT_SYM || parts || (t->kind == AT_DATA && ex_uses_syms(t->data)))
+                return true;
+        }
+    return false;
+}
+
 const Ix *ix_coef(Pool *p, const Ix *a, const Var *v, const Ix **rest)
 {
     const Ix *coef, *r;

@@ -52,7 +52,7 @@ static bool foldable(Module *m, const Node *n)
     for (int i = 0; i < n->defs.n; i++) {
         int64_t w, b;
         const Def *d = n->defs.at[i];
-        if (!static_def(d, &w, &b) || d->body->type == DT_STRING)
+        if (!static_def(d, &w, &b) || ex_uses_syms(d->body))
             return false;
         work += w;
         out += b;
