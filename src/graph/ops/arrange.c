@@ -3,46 +3,50 @@
 
 /* ---- Squeeze and Unsqueeze --------------------------------------------------------------------- */
 
-/* The axes come with the data: extents are chosen when the inputs are bound, elements keep their order. */
-static void view(Op *o, const Value *x, int rank, const Ix *const *dim)
+/* is[k][j]: axis k of the operand is axis j of the result; conditions, for axes that come with the data. What no
+ * axis of the operand stands for has extent 1. */
+typedef const Expr *Match[MAX_RANK][MAX_RANK];
+
+static void late_view(Op *o, const Value *x, int rank, Match is)
 {
+    Pool *p = o->pool;
+    const Ix *dim[MAX_RANK], *at[MAX_RANK];
+    for (int j = 0; j < rank; j++) {
+        const Expr *e = ex_i(p, 1);
+        for (int k = 0; k < x->rank; k++)
+            e = ex_select(p, is[k][j], ex_ix(p, x->dim[k]), e);
+        dim[j] = dim_of_expr(o, e);
+    }
+    op_require_equal(o, op_numel(o, rank, dim), op_numel(o, x->rank, x->dim), "the axes do not fit the input");
     Build y = op_out(o, 0, x->type, rank, dim);
-    const Ix *at[MAX_RANK];
-    op_unflatten(o, op_flatten(o, rank, y.i, dim), x->rank, x->dim, at);
+    for (int k = 0; k < x->rank; k++) {
+        at[k] = ix_int(p, 0);
+        for (int j = 0; j < rank; j++) {
+            const Ix *one = dim_of_expr(o, ex_cast(p, DT_I64, is[k][j]));
+            at[k] = ix_add(p, at[k], ix_mul(p, one, y.i[j]));
+        }
+    }
     build_map(&y, op_load(o, x, at));
 }
 
-/* flag[k]: is axis k of `rank` in the list? 1 or 0, i64. */
-static void axis_flags(Op *o, const Value *list, int n, int rank, const Expr **flag)
+/* Of `wide` axes those in the list are not axes of the narrow tensor: the others are its axes
+ * in order. */
+static void late_match(Op *o, const Value *list, int n, int wide, bool squeeze, Match is)
 {
     Pool *p = o->pool;
-    for (int k = 0; k < rank; k++) {
-        const Expr *named = ex_bool(p, false);
+    const Expr *kept = ex_i(p, 0); /* so many before k are not listed */
+    for (int k = 0; k < wide; k++) {
+        const Expr *listed = ex_bool(p, false);
         for (int j = 0; j < n; j++)
-            named = ex2(p, or, named, list_names_axis(o, list, j, k, rank));
-        flag[k] = ex_cast(p, DT_I64, named);
-    }
-}
-
-/* Squeeze by an axes input that is not known when compiling. */
-static void squeeze_late(Op *o, const Value *x, const Value *list, int n)
-{
-    Pool *p = o->pool;
-    const Expr *flag[MAX_RANK], *one = ex_i(p, 1);
-    const Ix *dim[MAX_RANK];
-    axis_flags(o, list, n, x->rank, flag);
-    for (int j = 0; j < x->rank - n; j++) {
-        const Expr *e = one, *kept = ex_i(p, 0); /* kept: so many axes before k stay */
-        for (int k = 0; k < x->rank; k++) {
-            const Expr *here = ex_and(p, ex2(p, eq, kept, ex_i(p, j)), ex2(p, eq, flag[k], ex_i(p, 0)));
-            e = ex_select(p, here, ex_ix(p, x->dim[k]), e);
-            kept = ex2(p, add, kept, ex2(p, sub, one, flag[k]));
+            listed = ex2(p, or, listed, list_names_axis(o, list, j, k, wide));
+        const Expr *stays = ex1(p, not, listed);
+        for (int j = 0; j < wide - n; j++) {
+            const Expr *here = ex_and(p, stays, ex2(p, eq, kept, ex_i(p, j)));
+            *(squeeze ? &is[k][j] : &is[j][k]) = here;
         }
-        dim[j] = dim_of_expr(o, e);
+        kept = ex2(p, add, kept, ex_cast(p, DT_I64, stays));
     }
-    op_require_equal(o, op_numel(o, x->rank - n, dim), op_numel(o, x->rank, x->dim),
-        "an axis to be squeezed must have extent 1");
-    view(o, x, x->rank - n, dim);
+    op_require(o, ex2(p, eq, kept, ex_i(p, wide - n)), "an axis is given twice");
 }
 
 /* Squeeze (ai.onnx 1, 11, 13, 21, ...): drops axes of extent 1; without a list, all that have it. */
@@ -52,7 +56,9 @@ static void squeeze(Op *o)
     const Value *x = op_in(o, 0, T_ANY), *list = op_opt(o, 1, T_INDEX);
     int n = list ? list_count(o, list, x->rank) : 0;
     if (list && !list_known(o, list, n)) {
-        squeeze_late(o, x, list, n);
+        Match is;
+        late_match(o, list, n, x->rank, true, is);
+        late_view(o, x, x->rank - n, is);
         return;
     }
     const int *axes = op_axes(o, "axes", 1, x->rank, &n);
@@ -80,25 +86,6 @@ static void squeeze(Op *o)
 }
 OP("Squeeze", "", 1, squeeze)
 
-/* Unsqueeze by an axes input that is not known when compiling. */
-static void unsqueeze_late(Op *o, const Value *x, const Value *list, int n)
-{
-    Pool *p = o->pool;
-    int rank = x->rank + n;
-    const Expr *flag[MAX_RANK], *one = ex_i(p, 1), *before = ex_i(p, 0); /* so many axes are x's own */
-    const Ix *dim[MAX_RANK];
-    axis_flags(o, list, n, rank, flag);
-    for (int j = 0; j < rank; j++) {
-        const Expr *e = one;
-        for (int k = 0; k < x->rank; k++)
-            e = ex_select(p, ex2(p, eq, before, ex_i(p, k)), ex_ix(p, x->dim[k]), e);
-        dim[j] = dim_of_expr(o, ex_select(p, ex2(p, eq, flag[j], one), one, e));
-        before = ex2(p, add, before, ex2(p, sub, one, flag[j]));
-    }
-    op_require_equal(o, ix_fixed(o, before), ix_int(p, x->rank), "an axis is given twice");
-    view(o, x, rank, dim);
-}
-
 /* Unsqueeze (ai.onnx 1, 11, 13, 21, ...): inserts axes of extent 1; the list counts in the result. */
 static void unsqueeze(Op *o)
 {
@@ -113,7 +100,9 @@ static void unsqueeze(Op *o)
     if (rank > MAX_RANK)
         op_error(o, "rank %d is above the limit of %d", rank, MAX_RANK);
     if (list && !list_known(o, list, n)) {
-        unsqueeze_late(o, x, list, n);
+        Match is;
+        late_match(o, list, n, rank, false, is);
+        late_view(o, x, rank, is);
         return;
     }
     const int *axes = op_axes(o, "axes", 1, rank, &n);
