@@ -48,7 +48,7 @@ run_case() { # case statuses rule mode out
         wrong=$(run_set "$1" "$set" "$3" "$4" "$5") || status=$?
         case ",$2," in
         *",$status,"*) [ $status -eq 0 ] || wrong=$(error_text "$5.log") ;;
-        *) wrong="status $status, not $2: $(tail -n 3 "$5.log")" ;;
+        *) wrong="status $status, not $2: $(head -n 3 "$5.log")" ;;
         esac
         [ -z "$wrong" ] || break
     done

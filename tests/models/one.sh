@@ -10,7 +10,7 @@ name=$1 model=$2 inputs=$3 expected=$4 rule=$5 options=$6
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/out"
-line() { tr '\t\n' '  ' | tail -c 300; }
+line() { tr '\t\n' '  ' | cut -c1-300; }
 # shellcheck disable=SC2086 # the options are lists of words
 if ! timeout "${TIMEOUT:-300}" "$SINTER" run "$model" --input "$inputs" $options -o "$tmp/out/" \
     >"$tmp/log" 2>&1; then
