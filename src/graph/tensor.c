@@ -37,7 +37,8 @@ Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
     if (type != DT_STRING) {
         t->data = arena_try(&cx->arena, t->bytes, 64);
         if (!t->data)
-            ctx_fail(cx, ST_MEMORY, NULL, "out of memory for a tensor of %lld bytes", (long long)t->bytes);
+            ctx_fail(cx, ST_MEMORY, NULL, "out of memory for a tensor of %lld bytes",
+                (long long)t->bytes);
         return t;
     }
     t->strings = NEW_N(cx, char *, t->count);
