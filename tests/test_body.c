@@ -311,7 +311,8 @@ static void check_unary(Ctx *cx, const Approx *a)
 }
 
 static const Approx approximations[] = {
-    {"exp", exp, 1.6}, {"log", log, 1.0}, {"erf", erf, 5.5}, {"tanh", tanh, 5.0},
+    {"exp", exp, 1.6}, {"log", log, 1.0}, {"erf", erf, 5.5}, {"tanh", tanh, 5.0}, {"sin", sin, 2.0},
+    {"cos", cos, 2.0},
 };
 
 static void functions_stay_within_their_errors(void **state)
@@ -322,6 +323,67 @@ static void functions_stay_within_their_errors(void **state)
     for (int k = 0; k < NELEM(approximations); k++)
         check_unary(&cx, &approximations[k]);
     ctx_free(&cx);
+}
+
+/* All pairs of special values, and many others, powers that models have among them. */
+static void pow_is_right_for_special_and_other_values(void **state)
+{
+    (void)state;
+    static const float special[] = {0, -0.0f, 1, -1, 0.5f, -0.5f, 2, -2, 3, -3, 16777215, -16777215, 3e9f, INFINITY,
+        -INFINITY, NAN, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 0.99999994f, 1.0000001f};
+    enum { N = NELEM(special), MORE = 20000 };
+    static float x[N * N + MORE], y[N * N + MORE], z[N * N + MORE];
+    Rng r = {99};
+    for (int k = 0; k < N * N + MORE; k++) {
+        x[k] = k < N * N ? special[k / N] : ldexpf((float)rng_next(&r) * 0x1p-32f, rng_below(&r, 60) - 30);
+        y[k] = k < N * N ? special[k % N] : (float)((int32_t)rng_next(&r)) * 0x1p-26f;
+    }
+    Ctx cx;
+    ctx_init(&cx, alloc_default());
+    Body b;
+    body_init(&b, &cx);
+    body_parse(&b,
+        "port 0 lanes float32 load\nport 1 lanes float32 load\nport 2 lanes float32 store\nloop\n"
+        "%1 = load float32 port 0\n%2 = load float32 port 1\n%3 = prim pow float32 %1 %2\n"
+        "store float32 %3 port 2\nend\n");
+    Vector code = assemble(&cx, &b, false);
+    int64_t step[] = {0, 0, 0};
+    if (code.run)
+        code.run((void *[]){x, y, z}, step, N * N + MORE, 1, code.pool);
+    for (int k = 0; code.run && k < N * N + MORE; k++) {
+        double want = pow((double)x[k], (double)y[k]);
+        if (!(ulps(z[k], want) <= 1.0) || (want == 0 && !signbit(want) != !signbit(z[k])))
+            fail_msg("pow(%a, %a) = %a, not %a", x[k], y[k], z[k], want);
+    }
+    code_free(&code);
+    ctx_free(&cx);
+}
+
+static void powers_of_constants_are_right(void **state)
+{
+    (void)state;
+    static const float power[] = {1, 2, 3, -1, 0.5f, 1.5f};
+    static float x[] = {0, -0.0f, 1, -1, 2, -2, 0.1f, 1e20f, 1e-30f, INFINITY, -INFINITY, NAN};
+    for (int k = 0; k < NELEM(power); k++) {
+        Ctx cx;
+        ctx_init(&cx, alloc_default());
+        Body b;
+        body_init(&b, &cx);
+        int in = body_port(&b, PORT_LANES, DT_F32, false), out = body_port(&b, PORT_LANES, DT_F32, true);
+        body_loop(&b);
+        int a = body_load(&b, in), p = body_const(&b, DT_F32, (Scalar){.f = power[k]});
+        body_store(&b, out, body_prim(&b, P_pow, DT_F32, a, p, -1));
+        body_end(&b);
+        Vector code = assemble(&cx, &b, false);
+        float y[NELEM(x)];
+        if (code.run)
+            code.run((void *[]){x, y}, (int64_t[]){0, 0}, NELEM(x), 1, code.pool);
+        for (int i = 0; code.run && i < NELEM(x); i++)
+            if (!(ulps(y[i], pow((double)x[i], (double)power[k])) <= 1.5))
+                fail_msg("pow(%a, %a) = %a", x[i], power[k], y[i]);
+        code_free(&code);
+        ctx_free(&cx);
+    }
 }
 
 static void exp_and_tanh_are_exact_at_zero(void **state)
@@ -424,6 +486,8 @@ int main(void)
         cmocka_unit_test(text_reads_back_as_the_same_body),
         cmocka_unit_test(broken_bodies_are_refused_by_name),
         cmocka_unit_test(functions_stay_within_their_errors),
+        cmocka_unit_test(pow_is_right_for_special_and_other_values),
+        cmocka_unit_test(powers_of_constants_are_right),
         cmocka_unit_test(exp_and_tanh_are_exact_at_zero),
         cmocka_unit_test(sums_are_close_for_every_length),
         cmocka_unit_test(sums_do_not_depend_on_what_is_beside_them),

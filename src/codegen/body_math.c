@@ -11,6 +11,9 @@
  */
 #include "codegen/vec.h"
 
+/* Predicates of comparisons. */
+enum { EQ = 0, LT = 1, UNORD = 3, NEQ = 4 };
+
 static int add(VCode *v, int a, int b) { return v2(v, X_addps, a, b); }
 static int sub(VCode *v, int a, int b) { return v2(v, X_subps, a, b); }
 static int mul(VCode *v, int a, int b) { return v2(v, X_mulps, a, b); }
@@ -54,7 +57,7 @@ static int math_log(VCode *v, int x)
 {
     static const float k[] = {0x1.555548p-2f, -0x1.00007p-2f, 0x1.99a542p-3f, -0x1.552f1p-3f,
         0x1.2302fcp-3f, -0x1.010262p-3f, 0x1.f006b6p-4f, -0x1.bf4764p-4f, 0x1.b501cp-5f};
-    int tiny = v2i(v, X_cmpps, x, v_kf(v, 0x1p-126f), 1);
+    int tiny = v2i(v, X_cmpps, x, v_kf(v, 0x1p-126f), LT);
     int normal = v3(v, X_blendps, x, mul(v, x, v_kf(v, 0x1p23f)), tiny);
     int root = v_kf(v, 0x1.6a09e6p-1f);
     int e = v1i(v, X_psrad, v2(v, X_psubd, normal, root), 23);
@@ -68,11 +71,11 @@ static int math_log(VCode *v, int x)
     tail = nmadd(v, f2, v_kf(v, 0.5f), tail);
     int r = madd(v, ef, v_kf(v, 0x1.63p-1f), add(v, f, tail));
     /* log inf = inf, log of NaN is NaN: x + x; of 0, -inf; below 0, NaN. */
-    int finite = v2i(v, X_cmpps, x, v_kf(v, __builtin_inff()), 1);
+    int finite = v2i(v, X_cmpps, x, v_kf(v, __builtin_inff()), LT);
     r = v3(v, X_blendps, add(v, x, x), r, finite);
     int zero = v_zero(v);
-    r = v3(v, X_blendps, r, v_kf(v, -__builtin_inff()), v2i(v, X_cmpps, x, zero, 0));
-    return v2(v, X_or, r, v2i(v, X_cmpps, x, zero, 1));
+    r = v3(v, X_blendps, r, v_kf(v, -__builtin_inff()), v2i(v, X_cmpps, x, zero, EQ));
+    return v2(v, X_or, r, v2i(v, X_cmpps, x, zero, LT));
 }
 
 /* x p(x^2) / q(x^2), x clamped to where the function rounds to 1. */
@@ -120,7 +123,7 @@ static int horner_pd(VCode *v, int x, const double *k, int n)
 }
 
 /* log2 of positive float64 lanes that were float32: e + log2 m with m about 1, by the series of atanh in
- * (m - 1) / (m + 1). 0 gives -1023 and infinity 1024: far enough for pow. */
+ * (m - 1) / (m + 1). Infinite for 0 and infinity. */
 static int log2_pd(VCode *v, int x)
 {
     static const double k[] = {0x1.71547652b8250p+1, 0x1.ec709dc53e4a4p-1, 0x1.2776c290e86f3p-1,
@@ -129,11 +132,14 @@ static int log2_pd(VCode *v, int x)
     int exponent = v2(v, X_or, v1i(v, X_psrlq, x, 52), v_kd(v, 0x1p52));
     int e = v2(v, X_subpd, exponent, v_kd(v, 0x1p52 + 1023));
     int m = v2(v, X_or, v2(v, X_and, x, v_k64(v, 0xfffffffffffffu)), one);
-    int big = v2i(v, X_cmppd, v_kd(v, 0x1.6a09e667f3bcdp0), m, 1);
+    int big = v2i(v, X_cmppd, v_kd(v, 0x1.6a09e667f3bcdp0), m, LT);
     m = v3(v, X_blendpd, m, v2(v, X_mulpd, m, v_kd(v, 0.5)), big);
     e = v2(v, X_addpd, e, v2(v, X_and, big, one));
     int s = v2(v, X_divpd, v2(v, X_subpd, m, one), v2(v, X_addpd, m, one));
-    return v3(v, X_fmapd, s, horner_pd(v, v2(v, X_mulpd, s, s), k, 6), e);
+    int r = v3(v, X_fmapd, s, horner_pd(v, v2(v, X_mulpd, s, s), k, 6), e);
+    int inf = v_kd(v, __builtin_inf());
+    r = v3(v, X_blendpd, r, inf, v2i(v, X_cmppd, x, inf, EQ));
+    return v3(v, X_blendpd, r, v_kd(v, -__builtin_inf()), v2i(v, X_cmppd, x, v_zero(v), EQ));
 }
 
 /* 2^x, |x| below 1000. */
@@ -156,7 +162,6 @@ static int pow_half(VCode *v, int x, int y, int upper)
 }
 
 static int compare(VCode *v, int predicate, int a, int b) { return v2i(v, X_cmpps, a, b, predicate); }
-enum { EQ = 0, LT = 1, LE = 2, UNORD = 3, NEQ = 4, ORD = 7 };
 
 /* What C says of pow with signs, infinities and NaN, over r = |x|^y of the finite cases. */
 static int pow_special(VCode *v, int r, int x, int y, int x_abs)
@@ -234,12 +239,13 @@ static int reduce_half(VCode *v, int x, int upper, int *quarters)
     return v1(v, X_cvtpd2ps, v2(v, X_mulpd, rest, v_kd(v, 0x1.921fb54442d18p0)));
 }
 
-/* sin (x + first quarter turns). Error below 2 ULP. */
-static int math_sin(VCode *v, int x, int first)
+/* sin (|x| + first quarter turns), with the sign of x if `odd`. Error below 2 ULP. */
+static int sin_cos(VCode *v, int x, int first, bool odd)
 {
     static const float ks[] = {0x1p0f, -0x1.555544p-3f, 0x1.1106c6p-7f, -0x1.991c2ap-13f};
     static const float kc[] = {0x1p0f, -0x1p-1f, 0x1.55554ap-5f, -0x1.6c0c26p-10f, 0x1.99e714p-16f};
-    int q_lo, q_hi, r_lo = reduce_half(v, x, 0, &q_lo), r_hi = reduce_half(v, x, 1, &q_hi);
+    int sign = v_k32(v, 1u << 31), x_abs = v2(v, X_andn, sign, x);
+    int q_lo, q_hi, r_lo = reduce_half(v, x_abs, 0, &q_lo), r_hi = reduce_half(v, x_abs, 1, &q_hi);
     int r = join_halves(v, r_lo, r_hi);
     int q = v1i(v, X_permq, v2i(v, X_shufps, q_lo, q_hi, 0x88), 0xD8);
     if (first)
@@ -247,7 +253,8 @@ static int math_sin(VCode *v, int x, int first)
     int r2 = mul(v, r, r);
     int sine = mul(v, r, horner(v, -1, r2, ks, 4)), cosine = horner(v, -1, r2, kc, 5);
     int y = v3(v, X_blendps, sine, cosine, v1i(v, X_pslld, q, 31));
-    return v2(v, X_xor, y, v2(v, X_and, v1i(v, X_pslld, q, 30), v_k32(v, 1u << 31)));
+    int flip = v1i(v, X_pslld, q, 30);
+    return v2(v, X_xor, y, v2(v, X_and, odd ? v2(v, X_xor, flip, x) : flip, sign));
 }
 
 int v_math(VCode *v, Prim p, int a, int b)
@@ -258,8 +265,8 @@ int v_math(VCode *v, Prim p, int a, int b)
     case P_erf: return math_erf(v, a);
     case P_tanh: return math_tanh(v, a);
     case P_pow: return math_pow(v, a, b);
-    case P_sin: return math_sin(v, a, 0);
-    case P_cos: return math_sin(v, a, 1);
+    case P_sin: return sin_cos(v, a, 0, true);
+    case P_cos: return sin_cos(v, a, 1, false);
     default: return -1;
     }
 }

@@ -348,10 +348,29 @@ static Val shift(VCode *v, Prim p, DType t, Val a, Val count)
     return map2(v, X_and, moved, fits);
 }
 
+/* int32 by a constant that is not 0, through float64, whose quotient is right after truncation. Other divisors
+ * stay scalar: there a zero is reported. */
+static Val divide(Select *s, const BodyIns *ins, Val a, Val b)
+{
+    VCode *v = s->v;
+    const BodyIns *divisor = &s->b->ins.at[ins->b];
+    if (ins->type != DT_I32 || divisor->op != B_CONST || (int32_t)divisor->k.i == 0) {
+        v->failed = true;
+        return a;
+    }
+    Val num = widen(v, X_cvtdq2pd, a.r[0]), den = both(v_kd(v, (double)(int32_t)divisor->k.i), 2);
+    Val half = map1(v, X_cvttpd2dq, map2(v, X_divpd, num, den));
+    int q = v2i(v, X_inserti128, half.r[0], half.r[1], 1);
+    if (ins->prim == P_div)
+        return one(q);
+    return one(v2(v, X_psubd, a.r[0], v2(v, X_pmulld, q, b.r[0])));
+}
+
 static Val int_binary(Select *s, const BodyIns *ins, Val a, Val b)
 {
     VCode *v = s->v;
     switch (ins->prim) {
+    case P_div: case P_mod: return divide(s, ins, a, b);
     case P_mul: return mul64(v, a, b);
     case P_min: return blend(v, b, a, map2(v, X_pcmpgtq, b, a));
     case P_max: return blend(v, b, a, map2(v, X_pcmpgtq, a, b));
@@ -468,6 +487,33 @@ static Val i64_to_f64(VCode *v, Val a)
     return map2(v, X_addpd, map2(v, X_subpd, high, bias), low);
 }
 
+/* Keeps the upper bits of an int64 and one that says whether there were others: rounding that, by way of
+ * float64, to float32 rounds once. Small numbers are exact in float64 anyway. */
+static Val i64_to_f32(VCode *v, Val a)
+{
+    Val low = both(v_k64(v, 0xfff), 2), none = both(v_zero(v), 2);
+    Val exact = map2(v, X_pcmpeqq, map2(v, X_and, a, low), none);
+    Val sticky = map2(v, X_andn, exact, both(v_k64(v, 0x800), 2));
+    Val kept = map2(v, X_or, map2(v, X_andn, low, a), sticky);
+    Val size = map2(v, X_xor, a, sign_mask64(v, a));
+    Val large = map2(v, X_pcmpgtq, size, both(v_k64(v, 1ull << 48), 2));
+    Val half = map1(v, X_cvtpd2ps, i64_to_f64(v, blend(v, a, kept, large)));
+    return one(v2i(v, X_inserti128, half.r[0], half.r[1], 1));
+}
+
+/* Toward zero, saturating, NaN to 0: upper and lower dword apart, each brought to the end of a mantissa. */
+static Val f64_to_i64(VCode *v, Val a)
+{
+    Val whole = map1i(v, X_roundpd, map2(v, X_maxpd, a, both(v_kd(v, -0x1p63), 2)), 11);
+    Val high = map1i(v, X_roundpd, map2(v, X_mulpd, whole, both(v_kd(v, 0x1p-32), 2)), 9);
+    Val low = map3(v, X_fnmapd, high, both(v_kd(v, 0x1p32), 2), whole);
+    Val high_bits = map1i(v, X_psllq, map2(v, X_addpd, high, both(v_kd(v, 0x1.8p52), 2)), 32);
+    Val low_bits = map2(v, X_and, map2(v, X_addpd, low, both(v_kd(v, 0x1p52), 2)), both(v_k64(v, 0xffffffffu), 2));
+    Val too_big = map2i(v, X_cmppd, both(v_kd(v, 0x1p63), 2), a, 2);
+    Val r = blend(v, map2(v, X_or, high_bits, low_bits), both(v_k64(v, INT64_MAX), 2), too_big);
+    return map2(v, X_and, r, map2i(v, X_cmppd, a, a, 7));
+}
+
 /* A value that is all ones or zero to a number. */
 static Val bool_to(VCode *v, DType to, Val a)
 {
@@ -500,6 +546,9 @@ static Val cast(VCode *v, DType from, DType to, Val a)
     case FROM_TO(DT_I32, DT_F32): return map1(v, X_cvtdq2ps, a);
     case FROM_TO(DT_I32, DT_F64): return widen(v, X_cvtdq2pd, a.r[0]);
     case FROM_TO(DT_I64, DT_F64): return i64_to_f64(v, a);
+    case FROM_TO(DT_I64, DT_F32): return i64_to_f32(v, a);
+    case FROM_TO(DT_F64, DT_I64): return f64_to_i64(v, a);
+    case FROM_TO(DT_F32, DT_I64): return f64_to_i64(v, widen(v, X_cvtps2pd, a.r[0]));
     case FROM_TO(DT_F32, DT_I32): return one(f32_to_i32(v, a.r[0]));
     case FROM_TO(DT_F64, DT_I32): return one(f64_to_i32(v, a));
     case FROM_TO(DT_F32, DT_F64): return widen(v, X_cvtps2pd, a.r[0]);
