@@ -31,7 +31,10 @@ if [ "${1-}" = --fix ]; then
             } { print }' "$f" >"$f.fixed" && { cmp -s "$f" "$f.fixed" || cat "$f.fixed" >"$f"; }
         rm -f "$f.fixed"
         case $f in
-        *.c) clang-format-14 -i "$f" ;;
+        *.c) # twice: reflowed comments may move once more
+            clang-format-14 -i "$f"
+            clang-format-14 -i "$f"
+            ;;
         *) # only comments that are too wide
             lines=$(grep -nE '^.{101,}$' "$f" | grep -E '^[0-9]+:( \* ?[^ ]|/\*|//)' |
                 sed 's/^\([0-9]*\):.*/--lines=\1:\1/')
@@ -115,8 +118,8 @@ long_functions() {
 long_lines() {
     for f in $code $(matching '\.(sh|awk|cmake)$'); do
         n=$(grep -cE '^.{101,}$' "$f")
-        [ "$n" = 0 ] || echo "$f: $n lines of over 100 columns, the first is $(grep -nE '^.{101,}$' "$f" |
-            head -n 1 | cut -d: -f1)"
+        first=$(grep -nE '^.{101,}$' "$f" | head -n 1 | cut -d: -f1)
+        [ "$n" = 0 ] || echo "$f: $n lines of over 100 columns, the first is $first"
     done
 }
 
