@@ -1,8 +1,13 @@
-# lib.sh: what the scripts of this folder share: `check`, and small ONNX models written byte by byte.
+# shellcheck shell=sh
+# lib.sh: what the scripts of this folder share: `check`, and small ONNX models written byte by
+# byte.
 #
-#     . lib.sh SINTER        sets $sinter, $tmp (removed at exit) and goes there
-#     check STATUS 'what it proves' command...    runs the command; its output is in $tmp/out and $tmp/err
-#     says out|err TEXT      the last command printed that; `silent out|err`: it printed nothing there
+#     . lib.sh               in a script called with SINTER: sets $sinter, and $tmp (removed at exit)
+#                            and goes there
+#     check STATUS 'what it proves' command...
+#                            runs the command; its output is in $tmp/out and $tmp/err
+#     says out|err TEXT      the last command printed that
+#     silent out|err         it printed nothing there
 #     done_testing           prints `N passed, M failed`
 set -u
 sinter=$1
@@ -88,10 +93,13 @@ node() { # NAME OP OUTPUT INPUT...
 input() { bytes_field 11 "$(value_info "$@")"; }
 output() { bytes_field 12 "$(value_info "$@")"; }
 # A float tensor of rank 1; the values as hex.
-tensor() { printf %s "$(int_field 1 "$2")$(int_field 2 1)$(text_field 8 "$1")$(bytes_field 9 "$3")"; } # NAME N HEX
+tensor() { # NAME N HEX
+    printf %s "$(int_field 1 "$2")$(int_field 2 1)$(text_field 8 "$1")$(bytes_field 9 "$3")"
+}
 initializer() { bytes_field 5 "$(tensor "$@")"; }
 model() { # FILE GRAPH
-    write_hex "$1" "$(int_field 1 3)$(bytes_field 8 "$(int_field 2 13)")$(bytes_field 7 "$2$(text_field 2 g)")"
+    write_hex "$1" "$(int_field 1 3)$(bytes_field 8 "$(int_field 2 13)")$(
+        )$(bytes_field 7 "$2$(text_field 2 g)")"
 }
 
 # relu.onnx: y = Relu(x:0), x:0 float [batch, 3]
@@ -103,7 +111,9 @@ model bias.onnx "$(node add Add y x b)$(initializer b 3 0000803f0000004000004040
 model chain.onnx "$(node relu Relu a x)$(node mul Mul m a x)$(node sigmoid Sigmoid y m)$(
     )$(input x 1 n 8)$(output y 1 n 8)"
 # unknown.onnx: two operators that nobody has
-model unknown.onnx "$(node first Frobnicate a x)$(node second Blorp y a)$(input x 1 3)$(output y 1 3)"
+model unknown.onnx "$(node first Frobnicate a x)$(node second Blorp y a)$(
+    )$(input x 1 3)$(output y 1 3)"
 # A data file of chain's and relu's input: float [2, 3] holding 1 2 3 -1 -2 -3
 rows=0000803f0000004000004040000080bf000000c0000040c0
-write_hex rows.pb "$(int_field 1 2)$(int_field 1 3)$(int_field 2 1)$(text_field 8 rows)$(bytes_field 9 $rows)"
+write_hex rows.pb "$(int_field 1 2)$(int_field 1 3)$(int_field 2 1)$(
+    )$(text_field 8 rows)$(bytes_field 9 $rows)"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run_test.sh SINTER: `sinter run`: inputs, dims, outputs, comparison, exit statuses.
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "$0")/lib.sh" "$1"
+. "$(dirname "$0")/lib.sh"
 
 check 0 "no options: inputs and dims are made up, and said so" "$sinter" run relu.onnx
 says out "y: float32 [1, 3]"
@@ -14,7 +14,8 @@ silent err
 check 0 "another seed gives others" "$sinter" run relu.onnx -q --seed 3
 if cmp -s out first; then bad "the outputs are equal"; else good; fi
 
-check 0 "a list of numbers fixes the symbolic dim" "$sinter" run relu.onnx --input x:0=1,-2,3,-4,5,-6
+check 0 "a list of numbers fixes the symbolic dim" \
+    "$sinter" run relu.onnx --input x:0=1,-2,3,-4,5,-6
 says out "y: float32 [2, 3]"
 says out "1 0 3 0 5 0"
 check 0 "one number fills the input" "$sinter" run relu.onnx --input x:0=7 --dim batch=2
@@ -43,10 +44,12 @@ check 0 "a .pb is read" "$sinter" run relu.onnx --input x:0=@rows.pb
 says out "1 2 3 0 0 0"
 mkdir -p set/test_data_set_0
 cp rows.pb set/test_data_set_0/input_0.pb
-check 0 "a folder matches by position when the name is unknown" "$sinter" run relu.onnx --input set -o out_dir/
+check 0 "a folder matches by position when the name is unknown" \
+    "$sinter" run relu.onnx --input set -o out_dir/
 silent out
 there out_dir/output_0.pb
-check 0 "the outputs of a run are as expected by the next" "$sinter" run relu.onnx --input set --expect out_dir
+check 0 "the outputs of a run are as expected by the next" \
+    "$sinter" run relu.onnx --input set --expect out_dir
 check 3 "a difference is exit 3 and names output, place and values" \
     "$sinter" run relu.onnx --input set --input x:0=1,2,3,0,0,7 --expect out_dir
 says err "output y differs in 1 of 6"
@@ -83,7 +86,8 @@ says out '"top":[[{"index":1,"value":9}]]'
 check 0 "csv has a row for each output" "$sinter" run relu.onnx --input x:0=1,9,3 --format csv
 says out 'y,float32,"[1, 3]",3,1,9,'
 
-for level in -O0 -O1 -O2 "-O2 --no-fuse" "-O2 --fuse=min" "-O2 --strict" "--threads 1" "--threads 2"; do
+for level in -O0 -O1 -O2 "-O2 --no-fuse" "-O2 --fuse=min" "-O2 --strict" "--threads 1" \
+    "--threads 2"; do
     # shellcheck disable=SC2086 # several words
     check 0 "right with $level" "$sinter" run chain.onnx $level --dim n=3 -o "levels/" -q
     # shellcheck disable=SC2086

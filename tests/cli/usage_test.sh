@@ -2,7 +2,7 @@
 # usage_test.sh SINTER: help, wrong command lines, and that docs/cli.md says what the tables say.
 # shellcheck source-path=SCRIPTDIR
 docs=$(CDPATH='' cd -- "$(dirname -- "$0")/../../docs" && pwd)/cli.md
-. "$(dirname "$0")/lib.sh" "$1"
+. "$(dirname "$0")/lib.sh"
 
 check 0 "--help is a result" "$sinter" --help
 silent err
@@ -49,16 +49,21 @@ check 2 "a usage error in JSON" "$sinter" run relu.onnx --nonsense --format json
 says out '{"error":{"code":"usage"'
 for key in message node op_type tensor hint; do says out "\"$key\":"; done
 check 0 "-- ends the options" "$sinter" inspect -- relu.onnx
-check 0 "--option=value and --option value are the same" "$sinter" run relu.onnx --dim=batch=2 --threads 1 -q
+check 0 "--option=value and --option value are the same" \
+    "$sinter" run relu.onnx --dim=batch=2 --threads 1 -q
 
 # The reference sections of docs/cli.md are printed by the command itself.
 check 0 "help as Markdown" "$sinter" --help --format md
 missing=0
 while IFS= read -r line; do
-    [ -z "$line" ] || grep -qxF -e "$line" "$docs" || { missing=1; echo "docs/cli.md lacks: $line"; }
+    [ -z "$line" ] || grep -qxF -e "$line" "$docs" || {
+        missing=1
+        echo "docs/cli.md lacks: $line"
+    }
 done <out
-if [ $missing -eq 0 ]; then good; else bad "docs/cli.md is behind: paste \`sinter --help --format md\`"; fi
+if [ $missing -eq 0 ]; then good; else bad "docs/cli.md is behind sinter --help --format md"; fi
 if [ -w /dev/full ]; then
+    # shellcheck disable=SC2016 # the inner shell expands it
     check 1 "results that can't be written are an error" sh -c '"$1" --help >/dev/full' sh "$sinter"
 fi
 done_testing

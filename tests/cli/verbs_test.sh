@@ -1,7 +1,7 @@
 #!/bin/sh
 # verbs_test.sh SINTER: inspect, verify, report, emit, bench.
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "$0")/lib.sh" "$1"
+. "$(dirname "$0")/lib.sh"
 
 check 0 "inspect tells inputs and outputs" "$sinter" inspect relu.onnx
 says out "x:0"
@@ -11,7 +11,8 @@ if [ "$(wc -l <out)" -eq 2 ]; then good; else bad "not two lines"; fi
 says out '"model":"relu.onnx"'
 says out '"op_counts":{"Relu":1}'
 says out '"parameters":3'
-check 0 "inspect lists what is unsupported, and that is no error" "$sinter" inspect unknown.onnx --format json
+check 0 "inspect lists what is unsupported, and that is no error" \
+    "$sinter" inspect unknown.onnx --format json
 says out '"op_type":"Frobnicate"'
 says out '"op_type":"Blorp"'
 check 1 "inspect of no model" "$sinter" inspect labels
@@ -26,10 +27,11 @@ done
 check 4 "verify of unsupported operators" "$sinter" verify unknown.onnx
 says err Blorp
 
-check 0 "report has the account and the verdict" "$sinter" report chain.onnx --format json --threads 2 --dim n=4
-for key in schema model dims threads nodes_imported nodes_final groups launches library_calls unique_kernels \
-    loop_nests contractions materialised unfused arena_bytes arena_bound_bytes compile_ms min_ms min_ms_unfused \
-    max_ulp max_abs edges; do
+check 0 "report has the account and the verdict" \
+    "$sinter" report chain.onnx --format json --threads 2 --dim n=4
+for key in schema model dims threads nodes_imported nodes_final groups launches library_calls \
+    unique_kernels loop_nests contractions materialised unfused arena_bytes arena_bound_bytes \
+    compile_ms min_ms min_ms_unfused max_ulp max_abs edges; do
     says out "\"$key\":"
 done
 says out '"verdict":"ok"'
@@ -56,16 +58,19 @@ done
 check 0 "emit writes source and steps" "$sinter" emit chain.onnx --target=c -o emitted
 there emitted/model.c
 there emitted/program.json
-check 0 "what is emitted compiles" "${CC:-cc}" -std=c11 -Werror -c emitted/model.c -o emitted/model.o
+check 0 "what is emitted compiles" \
+    "${CC:-cc}" -std=c11 -Werror -c emitted/model.c -o emitted/model.o
 check 0 "emit of CUDA" "$sinter" emit chain.onnx --target=cuda -o emitted
 says err "emitted/model.cu"
 there emitted/model.cu
 check 2 "emit wants a folder" "$sinter" emit chain.onnx
 check 2 "emit knows its targets" "$sinter" emit chain.onnx --target=fortran -o emitted
 
-check 0 "bench has a line for each mode" "$sinter" bench relu.onnx --runs 5 --format json --dim batch=2
+check 0 "bench has a line for each mode" \
+    "$sinter" bench relu.onnx --runs 5 --format json --dim batch=2
 if [ "$(wc -l <out)" -eq 2 ]; then good; else bad "not two lines"; fi
-for key in schema model version isa threads load_ms first_ms min_ms med_ms p99_ms runs rss_peak_mb; do
+for key in schema model version isa threads load_ms first_ms min_ms med_ms p99_ms runs \
+    rss_peak_mb; do
     says out "\"$key\":"
 done
 says out '"fused":true'
