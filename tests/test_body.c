@@ -1,5 +1,6 @@
-/* Bodies mean the same as the reference, as scalar C and as vector code, down to the bit; their text form reads
- * back; broken ones are refused; functions that are approximated stay within their errors. */
+/* Bodies mean the same as the reference, as scalar C and as vector code, down to the bit; their
+ * text form reads back; broken ones are refused; functions that are approximated stay within their
+ * errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,18 +15,26 @@
 #include "runtime/jit.h"
 #include "support/random_body.h"
 
-typedef void BodyFn(void *const *ptr, const int64_t *step, int64_t n, int64_t rows, const void *pool);
+typedef void BodyFn(void *const *ptr, const int64_t *step, int64_t n, int64_t rows,
+    const void *pool);
 
-/* ---- the two compiled forms ------------------------------------------------------------------------ */
+/* ---- the two compiled forms
+ * ------------------------------------------------------------------------ */
 
-#define BOTH(fn) {#fn, (const void *)(uintptr_t)(fn)}, {#fn "f", (const void *)(uintptr_t)(fn##f)}
-static const JitSym libm[] = {BOTH(sqrt), BOTH(exp), BOTH(log), BOTH(pow), BOTH(erf), BOTH(tanh), BOTH(sin),
-    BOTH(cos), BOTH(tan), BOTH(asin), BOTH(acos), BOTH(atan), BOTH(sinh), BOTH(cosh), BOTH(asinh), BOTH(acosh),
-    BOTH(atanh), BOTH(floor), BOTH(ceil), BOTH(trunc), BOTH(rint), BOTH(fabs), BOTH(fmod)};
+#define BOTH(fn) \
+    {#fn, (const void *)(uintptr_t)(fn)}, { #fn "f", (const void *)(uintptr_t)(fn##f) }
+static const JitSym libm[] = {BOTH(sqrt), BOTH(exp), BOTH(log), BOTH(pow), BOTH(erf), BOTH(tanh),
+    BOTH(sin), BOTH(cos), BOTH(tan), BOTH(asin), BOTH(acos), BOTH(atan), BOTH(sinh), BOTH(cosh),
+    BOTH(asinh), BOTH(acosh), BOTH(atanh), BOTH(floor), BOTH(ceil), BOTH(trunc), BOTH(rint),
+    BOTH(fabs), BOTH(fmod)};
 
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
 
-/* Vector code in memory of its own; NULL when the body is not encodable (or this CPU could not run it). */
+/* Vector code in memory of its own; NULL when the body is not encodable (or this CPU could not run
+ * it). */
 typedef struct Vector {
     BodyFn *run;
     void *pages, *pool;
@@ -66,7 +75,8 @@ static JitCode *compile_c(Ctx *cx, const RandomBody *b, int n)
     for (int k = 0; k < n; k++) {
         body_print_c(&text, &b[k].body, ctx_printf(cx, "b%d", k));
         buf_printf(&text,
-            "void w%d(void *const *p, const sn_i64 *s, sn_i64 n, sn_i64 r, const void *c) { b%d(p, s, n, r, c); }\n",
+            "void w%d(void *const *p, const sn_i64 *s, sn_i64 n, sn_i64 r, const void *c)\n"
+            "{ b%d(p, s, n, r, c); }\n",
             k, k);
     }
     return jit_tcc(cx, text.s, libm, NELEM(libm));
@@ -77,7 +87,8 @@ static BodyFn *c_function(Ctx *cx, const JitCode *code, int k)
     return (BodyFn *)(uintptr_t)jit_symbol(code, ctx_printf(cx, "w%d", k));
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * ------------------------------------------------------------------------------------- */
 
 static bool same_element(DType t, const void *a, const void *b, int64_t i)
 {
@@ -87,11 +98,13 @@ static bool same_element(DType t, const void *a, const void *b, int64_t i)
             return true;
     }
     size_t bytes = (size_t)dtype_bytes(t);
-    return memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes, bytes) == 0;
+    return memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes,
+               bytes) == 0;
 }
 
 /* All memory of all ports is as the reference left it, to the bit. */
-static void assert_same(const RandomBody *b, const Memory *m, const char *who, int64_t n, int64_t rows)
+static void assert_same(const RandomBody *b, const Memory *m, const char *who, int64_t n,
+    int64_t rows)
 {
     for (int p = 0; p < b->body.ports.n; p++) {
         DType t = b->body.ports.at[p].type;
@@ -103,8 +116,8 @@ static void assert_same(const RandomBody *b, const Memory *m, const char *who, i
             body_print(&text, &b->body);
             double want = scalar_double(t, scalar_load(t, m->after[p], i));
             double got = scalar_double(t, scalar_load(t, m->page[p], i));
-            fail_msg("%s, n %lld, rows %lld: port %d element %lld is %.17g, not %.17g\n%s", who, (long long)n,
-                (long long)rows, p, (long long)i, got, want, text.s);
+            fail_msg("%s, n %lld, rows %lld: port %d element %lld is %.17g, not %.17g\n%s", who,
+                (long long)n, (long long)rows, p, (long long)i, got, want, text.s);
         }
     }
 }
@@ -170,7 +183,8 @@ static void random_bodies_agree_to_the_bit(void **state)
     memory_free(m);
 }
 
-/* ---- text and verifier ----------------------------------------------------------------------------- */
+/* ---- text and verifier
+ * ----------------------------------------------------------------------------- */
 
 static void text_reads_back_as_the_same_body(void **state)
 {
@@ -255,12 +269,14 @@ static void broken_bodies_are_refused_by_name(void **state)
         Ctx cx;
         const char *problem = problem_of(&cx, broken[k][0]);
         if (!problem || !strstr(problem, broken[k][1]))
-            fail_msg("case %d: `%s` does not say `%s`", k, problem ? problem : "no problem", broken[k][1]);
+            fail_msg("case %d: `%s` does not say `%s`", k, problem ? problem : "no problem",
+                broken[k][1]);
         ctx_free(&cx);
     }
 }
 
-/* ---- approximations -------------------------------------------------------------------------------- */
+/* ---- approximations
+ * -------------------------------------------------------------------------------- */
 
 /* The distance in units of the last place of the float32 nearest to `want`. */
 static double ulps(float got, double want)
@@ -289,9 +305,11 @@ static void check_unary(Ctx *cx, const Approx *a)
 {
     Body b;
     body_init(&b, cx);
-    body_parse(&b, ctx_printf(cx,
-        "port 0 lanes float32 load\nport 1 lanes float32 store\nloop\n%%1 = load float32 port 0\n"
-        "%%2 = prim %s float32 %%1\nstore float32 %%2 port 1\nend\n", a->prim));
+    body_parse(&b,
+        ctx_printf(cx,
+            "port 0 lanes float32 load\nport 1 lanes float32 store\nloop\n"
+            "%%1 = load float32 port 0\n%%2 = prim %s float32 %%1\nstore float32 %%2 port 1\nend\n",
+            a->prim));
     Vector code = assemble(cx, &b, false);
     assert_true(code.run != NULL || !has_avx2());
     static float x[CHUNK], y[CHUNK];
@@ -311,7 +329,11 @@ static void check_unary(Ctx *cx, const Approx *a)
 }
 
 static const Approx approximations[] = {
-    {"exp", exp, 1.6}, {"log", log, 1.0}, {"erf", erf, 5.5}, {"tanh", tanh, 5.0}, {"sin", sin, 2.0},
+    {"exp", exp, 1.6},
+    {"log", log, 1.0},
+    {"erf", erf, 5.5},
+    {"tanh", tanh, 5.0},
+    {"sin", sin, 2.0},
     {"cos", cos, 2.0},
 };
 
@@ -329,13 +351,15 @@ static void functions_stay_within_their_errors(void **state)
 static void pow_is_right_for_special_and_other_values(void **state)
 {
     (void)state;
-    static const float special[] = {0, -0.0f, 1, -1, 0.5f, -0.5f, 2, -2, 3, -3, 16777215, -16777215, 3e9f, INFINITY,
-        -INFINITY, NAN, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 0.99999994f, 1.0000001f};
+    static const float special[] = {0, -0.0f, 1, -1, 0.5f, -0.5f, 2, -2, 3, -3, 16777215, -16777215,
+        3e9f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 0.99999994f,
+        1.0000001f};
     enum { N = NELEM(special), MORE = 20000 };
     static float x[N * N + MORE], y[N * N + MORE], z[N * N + MORE];
     Rng r = {99};
     for (int k = 0; k < N * N + MORE; k++) {
-        x[k] = k < N * N ? special[k / N] : ldexpf((float)rng_next(&r) * 0x1p-32f, rng_below(&r, 60) - 30);
+        x[k] = k < N * N ? special[k / N]
+                         : ldexpf((float)rng_next(&r) * 0x1p-32f, rng_below(&r, 60) - 30);
         y[k] = k < N * N ? special[k % N] : (float)((int32_t)rng_next(&r)) * 0x1p-26f;
     }
     Ctx cx;
@@ -369,7 +393,8 @@ static void powers_of_constants_are_right(void **state)
         ctx_init(&cx, alloc_default());
         Body b;
         body_init(&b, &cx);
-        int in = body_port(&b, PORT_LANES, DT_F32, false), out = body_port(&b, PORT_LANES, DT_F32, true);
+        int in = body_port(&b, PORT_LANES, DT_F32, false),
+            out = body_port(&b, PORT_LANES, DT_F32, true);
         body_loop(&b);
         int a = body_load(&b, in), p = body_const(&b, DT_F32, (Scalar){.f = power[k]});
         body_store(&b, out, body_prim(&b, P_pow, DT_F32, a, p, -1));
@@ -408,7 +433,8 @@ static void exp_and_tanh_are_exact_at_zero(void **state)
     ctx_free(&cx);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------ */
+/* ---- sums
+ * ------------------------------------------------------------------------------------------ */
 
 static const char sums_text[] =
     "port 0 lanes float32 load\nport 1 row float32 store\nport 2 row float64 store\n"
@@ -452,12 +478,15 @@ static void sums_do_not_depend_on_what_is_beside_them(void **state)
     ctx_init(&cx, alloc_default());
     Buf text;
     buf_init(&text, &cx);
-    buf_puts(&text, "port 0 lanes float32 load\nport 1 row float32 store\nport 2 lanes float32 store\n"
-                    "loop\n%1 = load float32 port 0\n%2 = rsum float32 %1\n");
+    buf_puts(&text,
+        "port 0 lanes float32 load\nport 1 row float32 store\nport 2 lanes float32 store\n"
+        "loop\n%1 = load float32 port 0\n%2 = rsum float32 %1\n");
     for (int k = 3; k < 60; k++)
-        buf_printf(&text, "%%%d = prim %s float32 %%1 %%%d\n", k, k % 2 ? "mul" : "add", k == 3 ? 1 : k - 1);
-    buf_puts(&text, "%60 = rsum float32 %59\n%61 = rmax float32 %59\n%62 = rmin float32 %58\n"
-                    "store float32 %59 port 2\nend\nstore float32 %2 port 1\n");
+        buf_printf(&text, "%%%d = prim %s float32 %%1 %%%d\n", k, k % 2 ? "mul" : "add",
+            k == 3 ? 1 : k - 1);
+    buf_puts(&text,
+        "%60 = rsum float32 %59\n%61 = rmax float32 %59\n%62 = rmin float32 %58\n"
+        "store float32 %59 port 2\nend\nstore float32 %2 port 1\n");
     Body plain, busy;
     body_init(&plain, &cx);
     body_init(&busy, &cx);

@@ -1,5 +1,5 @@
-/* Every row of x86.def, with low and high registers and all forms of addresses, is what objdump reads it as; so
- * are the general instructions. */
+/* Every row of x86.def, with low and high registers and all forms of addresses, is what objdump
+ * reads it as; so are the general instructions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,10 +11,11 @@
 
 #include "codegen/x86.h"
 
-static const char *const gpr[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10",
-    "r11", "r12", "r13", "r14", "r15"};
+static const char *const gpr[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8",
+    "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
 
-/* Code and what it should read as, one text a line. Registers are written v0..v15, of whatever width. */
+/* Code and what it should read as, one text a line. Registers are written v0..v15, of whatever
+ * width. */
 typedef struct Listing {
     Ctx cx;
     XCode x;
@@ -40,7 +41,8 @@ static void address(Buf *b, const XMem *m)
     buf_putc(b, ')');
 }
 
-/* ---- objdump --------------------------------------------------------------------------------------- */
+/* ---- objdump
+ * --------------------------------------------------------------------------------------- */
 
 /* "vaddps %ymm1,%ymm2,%ymm3   # comment" -> "vaddps v1,v2,v3" */
 static void normalise(char *line)
@@ -71,7 +73,8 @@ static void check(Listing *l)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, l->x.bytes.at, (size_t)l->x.bytes.n), l->x.bytes.n);
     close(fd);
-    snprintf(command, sizeof command, "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn %s", path);
+    snprintf(command, sizeof command, "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn %s",
+        path);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     const char *want = l->want.s;
@@ -84,7 +87,8 @@ static void check(Listing *l)
         normalise(text + 2);
         const char *end = strchr(want, '\n');
         assert_non_null(end);
-        if (strlen(text + 2) != (size_t)(end - want) || strncmp(text + 2, want, (size_t)(end - want)) != 0)
+        if (strlen(text + 2) != (size_t)(end - want) ||
+            strncmp(text + 2, want, (size_t)(end - want)) != 0)
             fail_msg("instruction %d is `%s`, not `%.*s`", n, text + 2, (int)(end - want), want);
         want = end + 1;
         n++;
@@ -97,7 +101,8 @@ static void check(Listing *l)
     ctx_free(&l->cx);
 }
 
-/* ---- vector instructions --------------------------------------------------------------------------- */
+/* ---- vector instructions
+ * --------------------------------------------------------------------------- */
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 
@@ -110,7 +115,8 @@ static bool memory_only(const XOpInfo *o)
 
 static bool from_general(const XOpInfo *o) { return starts(o->name, "mov") && o->flags & XF_X; }
 
-/* objdump writes some mnemonics with the predicate, or with a suffix where memory has no register's width. */
+/* objdump writes some mnemonics with the predicate, or with a suffix where memory has no register's
+ * width. */
 static bool narrows(const XOpInfo *o) { return strstr(o->name, "cvt") && strstr(o->name, "pd2"); }
 
 static void mnemonic(Buf *b, const XOpInfo *o, bool mem)
@@ -181,16 +187,22 @@ static void vector_instructions_between_registers(void **state)
         if (o->form == XFORM_FMA || memory_only(o) || from_general(o))
             continue;
         for (int high = 0; high < 16; high++)
-            add(&l, (XOp)op, (XArgs){.dst = high & 1 ? 9 : 1, .a = high & 2 ? 10 : 2, .b = high & 4 ? 12 : 4,
-                .c = high & 8 ? 15 : 7, .imm = 3});
+            add(&l, (XOp)op,
+                (XArgs){.dst = high & 1 ? 9 : 1,
+                    .a = high & 2 ? 10 : 2,
+                    .b = high & 4 ? 12 : 4,
+                    .c = high & 8 ? 15 : 7,
+                    .imm = 3});
     }
     check(&l);
 }
 
-/* Bases that need a SIB (rsp, r12) or a displacement (rbp, r13); indices; short and long displacements. */
-static const XMem addresses[] = {{RAX, -1, 0, 0}, {RSP, -1, 0, 0}, {RBP, -1, 0, 0}, {R8, -1, 0, 127}, {R12, -1, 0, 0},
-    {R13, -1, 0, 0}, {RDI, -1, 0, -128}, {R9, -1, 0, 128}, {RSP, -1, 0, 4096}, {R12, -1, 0, -129}, {RAX, RCX, 2, 0},
-    {RBP, RCX, 3, 0}, {R13, RCX, 1, 0}, {R15, R14, 0, 32}, {RSP, R9, 2, 100000}, {R12, RDI, 3, -4}};
+/* Bases that need a SIB (rsp, r12) or a displacement (rbp, r13); indices; short and long
+ * displacements. */
+static const XMem addresses[] = {{RAX, -1, 0, 0}, {RSP, -1, 0, 0}, {RBP, -1, 0, 0},
+    {R8, -1, 0, 127}, {R12, -1, 0, 0}, {R13, -1, 0, 0}, {RDI, -1, 0, -128}, {R9, -1, 0, 128},
+    {RSP, -1, 0, 4096}, {R12, -1, 0, -129}, {RAX, RCX, 2, 0}, {RBP, RCX, 3, 0}, {R13, RCX, 1, 0},
+    {R15, R14, 0, 32}, {RSP, R9, 2, 100000}, {R12, RDI, 3, -4}};
 
 static void vector_instructions_with_memory(void **state)
 {
@@ -202,8 +214,13 @@ static void vector_instructions_with_memory(void **state)
         if (o->form == XFORM_FMA || o->form == XFORM_SHIFT || from_general(o) || op == X_movaps)
             continue;
         for (int k = 0; k < NELEM(addresses); k++)
-            add(&l, (XOp)op, (XArgs){.dst = k & 1 ? 3 : 11, .a = k & 2 ? 5 : 13, .b = k & 4 ? 6 : 14, .c = 8 + k % 8,
-                .imm = 3, .mem = &addresses[k]});
+            add(&l, (XOp)op,
+                (XArgs){.dst = k & 1 ? 3 : 11,
+                    .a = k & 2 ? 5 : 13,
+                    .b = k & 4 ? 6 : 14,
+                    .c = 8 + k % 8,
+                    .imm = 3,
+                    .mem = &addresses[k]});
     }
     check(&l);
 }
@@ -220,7 +237,8 @@ static void fused_multiply_add_in_three_forms(void **state)
             int dst = k & 2 ? 4 : 14, v = k & 4 ? 9 : 2, rm = k & 8 ? 15 : 6;
             l.n_256++;
             x86_fma(&l.x, (XOp)op, k % 3, dst, v, rm, mem);
-            buf_printf(&l.want, "%s%sp%c ", xop_info[op].mnemonic, form_text[k % 3], xop_info[op].w ? 'd' : 's');
+            buf_printf(&l.want, "%s%sp%c ", xop_info[op].mnemonic, form_text[k % 3],
+                xop_info[op].w ? 'd' : 's');
             operand(&l.want, rm, mem);
             buf_printf(&l.want, ",v%d,v%d\n", v, dst);
         }
@@ -240,7 +258,8 @@ static void moves_from_general_registers(void **state)
     check(&l);
 }
 
-/* ---- general instructions -------------------------------------------------------------------------- */
+/* ---- general instructions
+ * -------------------------------------------------------------------------- */
 
 static void general_instructions(void **state)
 {
@@ -273,8 +292,9 @@ static void general_instructions(void **state)
     x86_push(&l.x, R12);
     x86_pop(&l.x, R15);
     x86_pop(&l.x, RBP);
-    buf_puts(&l.want, "sub %r9,%rax\ncmp %rdx,%rcx\ntest %rcx,%rcx\nsub $0x20,%rdi\n"
-                      "and $0xffffffffffffffe0,%rsp\nadd $0x8,%r11\npush %rbx\npush %r12\npop %r15\npop %rbp\n");
+    buf_puts(&l.want,
+        "sub %r9,%rax\ncmp %rdx,%rcx\ntest %rcx,%rcx\nsub $0x20,%rdi\n"
+        "and $0xffffffffffffffe0,%rsp\nadd $0x8,%r11\npush %rbx\npush %r12\npop %r15\npop %rbp\n");
     check(&l);
 }
 

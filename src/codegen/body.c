@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* ---- construction ------------------------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------------------------------- */
 
 void body_init(Body *b, Ctx *cx)
 {
@@ -20,7 +20,8 @@ int body_port(Body *b, PortKind kind, DType type, bool store)
 
 static BodyIns blank(BodyOp op, DType type)
 {
-    return (BodyIns){.op = op, .prim = N_PRIMS, .type = type, .a = -1, .b = -1, .c = -1, .port = -1};
+    return (
+        BodyIns){.op = op, .prim = N_PRIMS, .type = type, .a = -1, .b = -1, .c = -1, .port = -1};
 }
 
 static int push(Body *b, BodyIns ins)
@@ -32,9 +33,14 @@ static int push(Body *b, BodyIns ins)
 DType body_value_type(DType port)
 {
     switch (port) {
-    case DT_F16: case DT_BF16: return DT_F32;
-    case DT_I8: case DT_U8: case DT_I16: case DT_U16: return DT_I32;
-    case DT_U32: case DT_U64: return DT_I64;
+    case DT_F16:
+    case DT_BF16: return DT_F32;
+    case DT_I8:
+    case DT_U8:
+    case DT_I16:
+    case DT_U16: return DT_I32;
+    case DT_U32:
+    case DT_U64: return DT_I64;
     default: return port;
     }
 }
@@ -102,7 +108,7 @@ Scalar body_red_identity(BodyOp red, DType t)
     }
 }
 
-/* ---- verification ------------------------------------------------------------------------------ */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 typedef struct Check {
     Ctx *cx;
@@ -150,7 +156,8 @@ static bool class_fits(char types, DType t)
 {
     bool is_float = t == DT_F32 || t == DT_F64;
     switch (types) {
-    case 'f': case 'p': return is_float;
+    case 'f':
+    case 'p': return is_float;
     case 'a': return t != DT_BOOL;
     case 'i': return !is_float;
     default: return true;
@@ -217,8 +224,9 @@ static void check_ins(Check *c, const BodyIns *ins)
 {
     if (body_has_value(ins->op) && !is_value_type(ins->type))
         wrong(c, "values of type %s do not exist", dtype_text(ins->type));
-    if (ins->round != DT_NONE && (ins->op != B_PRIM || ins->type != DT_F32 ||
-                                     (ins->round != DT_F16 && ins->round != DT_BF16)))
+    if (ins->round != DT_NONE &&
+        (ins->op != B_PRIM || ins->type != DT_F32 ||
+            (ins->round != DT_F16 && ins->round != DT_BF16)))
         wrong(c, "can't round to %s here", dtype_text(ins->round));
     switch (ins->op) {
     case B_LOAD: check_port(c, ins); break;
@@ -232,9 +240,12 @@ static void check_ins(Check *c, const BodyIns *ins)
             wrong(c, "iota is an integer inside a loop");
         break;
     case B_PRIM: check_prim(c, ins); break;
-    case B_RSUM: case B_RPROD: case B_RMAX: case B_RMIN: case B_RANY: case B_RALL:
-        check_reduction(c, ins);
-        break;
+    case B_RSUM:
+    case B_RPROD:
+    case B_RMAX:
+    case B_RMIN:
+    case B_RANY:
+    case B_RALL: check_reduction(c, ins); break;
     case B_LOOP:
         if (c->loop)
             wrong(c, "loop inside a loop");

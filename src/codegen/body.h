@@ -1,25 +1,27 @@
-/* body.h: vector bodies. A Body is a straight-line program that touches elements: a fused stage, or several
- * stages that share their loops, over `rows` rows of `n` lanes each. It has three printers: scalar C
- * (body_c.c), CUDA (same file, other spellings), and x86 vector instructions (body_x86.c), all with one
- * meaning; the interpreter body_run is the reference.
+/* body.h: vector bodies. A Body is a straight-line program that touches elements: a fused stage, or
+ * several stages that share their loops, over `rows` rows of `n` lanes each. It has three printers:
+ * scalar C (body_c.c), CUDA (same file, other spellings), and x86 vector instructions (body_x86.c),
+ * all with one meaning; the interpreter body_run is the reference.
  *
  *   void f(void *const *ptr, const int64_t *step, int64_t n, int64_t rows, const void *pool)
  *
- * A row is processed by the instructions in order. Instructions between B_LOOP and B_END run for each lane
- * 0..n-1; those outside run once per row, on row values. A value made outside a loop may be used inside any
- * later loop (broadcast). A value made inside a loop is visible only in that loop, except those of the
- * reductions (B_RSUM...), which are visible after their loop's B_END. A body may have several loops. After
- * each row, every port's pointer advances by its step (bytes; may be 0 or negative). n >= 1 and rows >= 0.
+ * A row is processed by the instructions in order. Instructions between B_LOOP and B_END run for
+ * each lane 0..n-1; those outside run once per row, on row values. A value made outside a loop may
+ * be used inside any later loop (broadcast). A value made inside a loop is visible only in that
+ * loop, except those of the reductions (B_RSUM...), which are visible after their loop's B_END. A
+ * body may have several loops. After each row, every port's pointer advances by its step (bytes;
+ * may be 0 or negative). n >= 1 and rows >= 0.
  *
- * Ports. PORT_LANES: element `lane` of the row: consecutive in memory. PORT_ROW: one element per row (a load
- * is broadcast; a store outside the loops writes one element). Pointers need only the alignment of the
- * element type; a store port may be the same memory as a load port only at the same element (in place).
+ * Ports. PORT_LANES: element `lane` of the row: consecutive in memory. PORT_ROW: one element per
+ * row (a load is broadcast; a store outside the loops writes one element). Pointers need only the
+ * alignment of the element type; a store port may be the same memory as a load port only at the
+ * same element (in place).
  *
- * Types of values: DT_F32, DT_F64, DT_I32, DT_I64, DT_BOOL (a mask). Ports may also be DT_F16, DT_BF16, DT_I8,
- * DT_U8, DT_I16, DT_U16, DT_U32, DT_U64: loads widen (f16, bf16 -> f32; small ints -> i32; u32 -> i64; u64 is
- * reinterpreted as i64), stores narrow (floats round to even, ints keep the low bits). bool is one byte 0/1.
- * Lane reductions are assigned to accumulators by lane index (never by address), so that results depend only
- * on n and on the instruction set.
+ * Types of values: DT_F32, DT_F64, DT_I32, DT_I64, DT_BOOL (a mask). Ports may also be DT_F16,
+ * DT_BF16, DT_I8, DT_U8, DT_I16, DT_U16, DT_U32, DT_U64: loads widen (f16, bf16 -> f32; small ints
+ * -> i32; u32 -> i64; u64 is reinterpreted as i64), stores narrow (floats round to even, ints keep
+ * the low bits). bool is one byte 0/1. Lane reductions are assigned to accumulators by lane index
+ * (never by address), so that results depend only on n and on the instruction set.
  */
 #ifndef SINTER_BODY_H
 #define SINTER_BODY_H
@@ -38,7 +40,8 @@ typedef enum {
     B_CONST, /* k */
     B_IOTA,  /* the lane number, i32 or i64; inside loops only */
     B_PRIM,  /* prim over a, b, c (value ids), result type `type`; P_cast: from a's type */
-    B_RSUM, B_RPROD, B_RMAX, B_RMIN, /* row reduction of a over the lanes of the enclosing loop; max/min: NaN wins */
+    /* Row reductions of a over the lanes of the enclosing loop; max, min: NaN wins. */
+    B_RSUM, B_RPROD, B_RMAX, B_RMIN,
     B_RANY, B_RALL,                  /* of masks */
     B_LOOP, B_END
 } BodyOp;
@@ -72,22 +75,23 @@ void body_end(Body *b);
 
 void body_verify(Ctx *cx, const Body *b);
 void body_print(Buf *out, const Body *b);
-void body_parse(Body *b, const char *text); /* the inverse of body_print; raises ST_MODEL with the line */
+/* The inverse of body_print; raises ST_MODEL with the line. */
+void body_parse(Body *b, const char *text);
 /* The meaning, slowly: same arguments as the compiled function. */
 void body_run(const Body *b, void *const *ptr, const int64_t *step, int64_t n, int64_t rows);
 
-/* ---- printers ---------------------------------------------------------------------------------- */
+/* ---- printers -------------------------------------------------------------------------------- */
 
 /* A static C function `name` with the signature above (pool unused); one operation per local. */
 void body_print_c(Buf *out, const Body *b, const char *name);
 
-/* x86 vector code. `isa`: "avx2" (and later "avx512", "sse2"). False if the body has something that the
- * encoder does not do for that instruction set; then the caller prints scalar C. */
+/* x86 vector code. `isa`: "avx2" (and later "avx512", "sse2"). False if the body has something that
+ * the encoder does not do for that instruction set; then the caller prints scalar C. */
 bool body_encodable(const Body *b, const char *isa);
 typedef struct BodyCode {
     const uint8_t *bytes; /* position independent, ends in ret; System V calling convention */
     size_t n_bytes;
-    const uint8_t *pool;  /* the constants: 32-byte (avx512: 64) aligned when used; passed as `pool` */
+    const uint8_t *pool;  /* the constants, passed as `pool`: best aligned to 64 bytes */
     size_t n_pool;
 } BodyCode;
 BodyCode body_encode(Ctx *cx, const Body *b, const char *isa, bool streaming_stores);

@@ -99,9 +99,12 @@ static void print_ins(Print *p, int i)
         buf_printf(p->out, "(%s)i;\n", spell_ctype(ins->type));
         break;
     case B_PRIM: print_prim(p, i); break;
-    case B_RSUM: case B_RPROD: case B_RMAX: case B_RMIN: case B_RANY: case B_RALL:
-        print_reduction(p, i);
-        break;
+    case B_RSUM:
+    case B_RPROD:
+    case B_RMAX:
+    case B_RMIN:
+    case B_RANY:
+    case B_RALL: print_reduction(p, i); break;
     case B_LOOP: print_loop(p, i); break;
     case B_END:
         p->in_loop = false;
@@ -127,13 +130,16 @@ void body_print_c(Buf *out, const Body *b, const char *name)
 {
     Print p = {.b = b, .out = out};
     buf_printf(out,
-        "static void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, const void *pool)\n{\n"
+        "static void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, "
+        "const void *pool)\n{\n"
         "    int *const sn_err = 0;\n    sn_i64 row, i;\n",
         name);
     for (int k = 0; k < b->ports.n; k++)
         buf_printf(out, "    char *p%d = (char *)ptr[%d];\n", k, k);
     print_constants(&p);
-    buf_puts(out, "    (void)sn_err;\n    (void)i;\n    (void)pool;\n    for (row = 0; row < rows; row++) {\n");
+    buf_puts(out,
+        "    (void)sn_err;\n    (void)i;\n    (void)pool;\n"
+        "    for (row = 0; row < rows; row++) {\n");
     for (int i = 0; i < b->ins.n; i++)
         print_ins(&p, i);
     for (int k = 0; k < b->ports.n; k++)

@@ -1,13 +1,14 @@
 /* body_math.c: exp, log, erf, tanh, pow, sin, cos on float32 lanes, as vector code.
  *
- * The polynomials and rational functions are minimax fits made for these intervals (Remez exchange, and
- * iteratively reweighted least squares for the rational ones, in 40-digit arithmetic), their coefficients
- * rounded to float32 in turn. Range reductions are the usual ones (Cody and Waite, "Software manual for the
- * elementary functions", 1980; Muller, "Elementary functions", 2016). Errors in ULP were measured against the
- * double functions of libm over float32 arguments of all exponents: tests/test_body.c keeps them.
+ * The polynomials and rational functions are minimax fits made for these intervals (Remez exchange,
+ * and iteratively reweighted least squares for the rational ones, in 40-digit arithmetic), their
+ * coefficients rounded to float32 in turn. Range reductions are the usual ones (Cody and Waite,
+ * "Software manual for the elementary functions", 1980; Muller, "Elementary functions", 2016).
+ * Errors in ULP were measured against the double functions of libm over float32 arguments of all
+ * exponents: tests/test_body.c keeps them.
  *
- * Only here may multiplication and addition be contracted: these are approximations anyway. No case leaves the
- * straight line: special arguments work out by themselves or are blended in at the end.
+ * Only here may multiplication and addition be contracted: these are approximations anyway. No case
+ * leaves the straight line: special arguments work out by themselves or are blended in at the end.
  */
 #include "codegen/vec.h"
 
@@ -34,8 +35,8 @@ static int horner(VCode *v, int p, int x, const float *k, int n)
     return p;
 }
 
-/* exp x = 2^2m exp r with |r| <= ln 2: an even exponent, so that multiplying twice by 2^m reaches both
- * infinity and the subnormals, rounding once. 1 at 0. Error below 1.6 ULP. */
+/* exp x = 2^2m exp r with |r| <= ln 2: an even exponent, so that multiplying twice by 2^m reaches
+ * both infinity and the subnormals, rounding once. 1 at 0. Error below 1.6 ULP. */
 static int math_exp(VCode *v, int x)
 {
     static const float k[] = {0x1p0f, 0x1p0f, 0x1.00000cp-1f, 0x1.555512p-3f, 0x1.5549ccp-5f,
@@ -79,7 +80,8 @@ static int math_log(VCode *v, int x)
 }
 
 /* x p(x^2) / q(x^2), x clamped to where the function rounds to 1. */
-static int odd_rational(VCode *v, int x, float limit, const float *p, int np, const float *q, int nq)
+static int odd_rational(VCode *v, int x, float limit, const float *p, int np, const float *q,
+    int nq)
 {
     x = clamp(v, x, -limit, limit);
     int x2 = mul(v, x, x);
@@ -90,21 +92,23 @@ static int odd_rational(VCode *v, int x, float limit, const float *p, int np, co
 /* Both have errors up to 5.4 and 4.6 ULP close to 1, where an ULP is small; 3 elsewhere. */
 static int math_erf(VCode *v, int x)
 {
-    static const float p[] = {0x1.20dd74p0f, 0x1.85f38cp-3f, 0x1.b01df4p-5f, 0x1.ed906ep-9f, 0x1.2ab894p-12f,
-        0x1.1328bap-19f};
-    static const float q[] = {0x1p0f, 0x1.01100ep-1f, 0x1.d363dap-4f, 0x1.ea8286p-7f, 0x1.30c022p-10f,
-        0x1.3f897ep-15f};
+    static const float p[] = {0x1.20dd74p0f, 0x1.85f38cp-3f, 0x1.b01df4p-5f, 0x1.ed906ep-9f,
+        0x1.2ab894p-12f, 0x1.1328bap-19f};
+    static const float q[] = {0x1p0f, 0x1.01100ep-1f, 0x1.d363dap-4f, 0x1.ea8286p-7f,
+        0x1.30c022p-10f, 0x1.3f897ep-15f};
     return odd_rational(v, x, 3.92f, p, 6, q, 6);
 }
 
 static int math_tanh(VCode *v, int x)
 {
-    static const float p[] = {0x1p0f, 0x1.121716p-3f, 0x1.ca840cp-9f, 0x1.5a6ad6p-16f, 0x1.cc7854p-27f};
-    static const float q[] = {0x1p0f, 0x1.de60d8p-2f, 0x1.a822acp-6f, 0x1.58f40ep-12f, 0x1.a29c58p-21f};
+    static const float p[] = {0x1p0f, 0x1.121716p-3f, 0x1.ca840cp-9f, 0x1.5a6ad6p-16f,
+        0x1.cc7854p-27f};
+    static const float q[] = {0x1p0f, 0x1.de60d8p-2f, 0x1.a822acp-6f, 0x1.58f40ep-12f,
+        0x1.a29c58p-21f};
     return odd_rational(v, x, 9.01f, p, 5, q, 5);
 }
 
-/* ---- in float64 lanes, four at a time ---------------------------------------------------------- */
+/* ---- in float64 lanes, four at a time -------------------------------------------------------- */
 
 /* The four lanes of the lower or upper half of a. */
 static int widen_half(VCode *v, int a, int upper)
@@ -122,8 +126,8 @@ static int horner_pd(VCode *v, int x, const double *k, int n)
     return p;
 }
 
-/* log2 of positive float64 lanes that were float32: e + log2 m with m about 1, by the series of atanh in
- * (m - 1) / (m + 1). Infinite for 0 and infinity. */
+/* log2 of positive float64 lanes that were float32: e + log2 m with m about 1, by the series of
+ * atanh in (m - 1) / (m + 1). Infinite for 0 and infinity. */
 static int log2_pd(VCode *v, int x)
 {
     static const double k[] = {0x1.71547652b8250p+1, 0x1.ec709dc53e4a4p-1, 0x1.2776c290e86f3p-1,
@@ -161,12 +165,16 @@ static int pow_half(VCode *v, int x, int y, int upper)
     return v1(v, X_cvtpd2ps, exp2_pd(v, e));
 }
 
-static int compare(VCode *v, int predicate, int a, int b) { return v2i(v, X_cmpps, a, b, predicate); }
+static int compare(VCode *v, int predicate, int a, int b)
+{
+    return v2i(v, X_cmpps, a, b, predicate);
+}
 
 /* What C says of pow with signs, infinities and NaN, over r = |x|^y of the finite cases. */
 static int pow_special(VCode *v, int r, int x, int y, int x_abs)
 {
-    int one = v_kf(v, 1), zero = v_zero(v), inf = v_kf(v, __builtin_inff()), sign = v_k32(v, 1u << 31);
+    int one = v_kf(v, 1), zero = v_zero(v), inf = v_kf(v, __builtin_inff()),
+        sign = v_k32(v, 1u << 31);
     int half = mul(v, y, v_kf(v, 0.5f));
     int whole = compare(v, EQ, v1i(v, X_roundps, y, 8), y);
     int odd = v2(v, X_and, compare(v, NEQ, v1i(v, X_roundps, half, 8), half), whole);
@@ -215,15 +223,16 @@ static int math_pow(VCode *v, int x, int y)
     return pow_special(v, join_halves(v, lo, hi), x, y, x_abs);
 }
 
-/* ---- sine and cosine --------------------------------------------------------------------------- */
+/* ---- sine and cosine ------------------------------------------------------------------------- */
 
-/* The quarter turns nearest to x, and what remains, as parts of a quarter turn. 2/pi comes in pieces of 29 bits,
- * so that products with a float32 are exact; whole turns drop out of each product by itself. That is exact for
- * all of float32 (after Payne and Hanek, 1983, without the integers). */
+/* The quarter turns nearest to x, and what remains, as parts of a quarter turn. 2/pi comes in
+ * pieces of 29 bits, so that products with a float32 are exact; whole turns drop out of each
+ * product by itself. That is exact for all of float32 (after Payne and Hanek, 1983, without the
+ * integers). */
 static int reduce_half(VCode *v, int x, int upper, int *quarters)
 {
-    static const double piece[] = {0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88,
-        0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175, 0x1.163abdep-204};
+    static const double piece[] = {0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abp-59,
+        0x1.d1f534dp-88, 0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175, 0x1.163abdep-204};
     int part[NELEM(piece)], wide = widen_half(v, x, upper), sum = -1, magic = v_kd(v, 0x1.8p52);
     for (int k = 0; k < NELEM(piece); k++) {
         int t = v2(v, X_mulpd, wide, v_kd(v, piece[k]));

@@ -24,7 +24,8 @@ static void store(const Run *r, const BodyIns *ins)
 {
     const BodyPort *port = &r->b->ports.at[ins->port];
     int64_t index = port->kind == PORT_LANES ? r->lane : 0;
-    scalar_store(port->type, r->at[ins->port], index, scalar_cast(ins->type, port->type, r->value[ins->a]));
+    scalar_store(port->type, r->at[ins->port], index,
+        scalar_cast(ins->type, port->type, r->value[ins->a]));
 }
 
 static Scalar prim(const Run *r, const BodyIns *ins)
@@ -55,10 +56,14 @@ static void step(Run *r, int i)
     case B_CONST: r->value[i] = ins->type == DT_F32 ? scalar_f(DT_F32, ins->k.f) : ins->k; break;
     case B_IOTA: r->value[i] = scalar_cast(DT_I64, ins->type, (Scalar){.i = r->lane}); break;
     case B_PRIM: r->value[i] = prim(r, ins); break;
-    case B_RSUM: case B_RPROD: case B_RMAX: case B_RMIN: case B_RANY: case B_RALL:
-        r->value[i] = reduce(r, ins, r->value[i]);
-        break;
-    case B_LOOP: case B_END: break;
+    case B_RSUM:
+    case B_RPROD:
+    case B_RMAX:
+    case B_RMIN:
+    case B_RANY:
+    case B_RALL: r->value[i] = reduce(r, ins, r->value[i]); break;
+    case B_LOOP:
+    case B_END: break;
     }
 }
 
@@ -77,7 +82,9 @@ static int run_loop(Run *r, int i, int64_t n)
 
 void body_run(const Body *b, void *const *ptr, const int64_t *row_step, int64_t n, int64_t rows)
 {
-    Run r = {.b = b, .at = NEW_N(b->cx, char *, b->ports.n + 1), .value = NEW_N(b->cx, Scalar, b->ins.n + 1)};
+    Run r = {.b = b,
+        .at = NEW_N(b->cx, char *, b->ports.n + 1),
+        .value = NEW_N(b->cx, Scalar, b->ins.n + 1)};
     for (int p = 0; p < b->ports.n; p++)
         r.at[p] = ptr[p];
     for (int64_t row = 0; row < rows; row++) {

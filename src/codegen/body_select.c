@@ -1,8 +1,9 @@
-/* body_select.c: from a body to vector code: which machine instructions do what each instruction says. */
+/* body_select.c: from a body to vector code: which machine instructions do what each instruction
+ * says. */
 #include "codegen/body_internal.h"
 #include "codegen/vec.h"
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 int v_push(VCode *v, VIns ins)
 {
@@ -39,7 +40,8 @@ int v1(VCode *v, XOp x, int a) { return v2i(v, x, a, -1, 0); }
 int v_k(VCode *v, VConst k)
 {
     for (int i = 0; i < v->ins.n; i++)
-        if (v->ins.at[i].kind == V_CONST && memcmp(&v->pool.at[v->ins.at[i].port], &k, sizeof k) == 0)
+        if (v->ins.at[i].kind == V_CONST &&
+            memcmp(&v->pool.at[v->ins.at[i].port], &k, sizeof k) == 0)
             return i;
     VEC_PUSH(v->cx, &v->pool, k);
     VIns ins = blank(V_CONST, X_movups);
@@ -74,7 +76,7 @@ int v_kd(VCode *v, double k)
 int v_zero(VCode *v) { return v_k32(v, 0); }
 int v_ones(VCode *v) { return v_k32(v, ~0u); }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A value of the body: one register of 32-bit lanes, or two of 64-bit lanes. */
 typedef struct Val {
@@ -108,7 +110,8 @@ static Val map1(VCode *v, XOp x, Val a)
 
 static Val map1i(VCode *v, XOp x, Val a, int imm)
 {
-    return a.n == 1 ? one(v1i(v, x, a.r[0], imm)) : two(v1i(v, x, a.r[0], imm), v1i(v, x, a.r[1], imm));
+    return a.n == 1 ? one(v1i(v, x, a.r[0], imm))
+                    : two(v1i(v, x, a.r[0], imm), v1i(v, x, a.r[1], imm));
 }
 
 static Val map2i(VCode *v, XOp x, Val a, Val b, int imm)
@@ -128,9 +131,12 @@ static Val map3(VCode *v, XOp x, Val a, Val b, Val c)
 static Val both(int r, int n) { return (Val){{r, r}, n}; }
 
 /* c ? b : a, for n registers */
-static Val blend(VCode *v, Val a, Val b, Val c) { return map3(v, a.n == 1 ? X_blendps : X_blendpd, a, b, c); }
+static Val blend(VCode *v, Val a, Val b, Val c)
+{
+    return map3(v, a.n == 1 ? X_blendps : X_blendpd, a, b, c);
+}
 
-/* ---- between widths ---------------------------------------------------------------------------- */
+/* ---- between widths -------------------------------------------------------------------------- */
 
 /* 32-bit lanes (integers or masks) to 64-bit ones by an instruction that reads the lower half. */
 static Val widen(VCode *v, XOp x, int a)
@@ -153,7 +159,7 @@ static Val mask_as(VCode *v, Val m, int n)
     return n == 2 ? widen(v, X_pmovsxdq, m.r[0]) : one(narrow(v, m));
 }
 
-/* ---- rounding to 16-bit floats ----------------------------------------------------------------- */
+/* ---- rounding to 16-bit floats --------------------------------------------------------------- */
 
 /* The upper halves of the lanes are the bfloat16, ties to even; a NaN stays one. */
 static int round_bf16(VCode *v, int a)
@@ -173,15 +179,17 @@ static int round_to(VCode *v, DType t, int a)
     return a;
 }
 
-/* ---- loads and stores -------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
 /* How elements of a port's type come into 32-bit lanes (or, u32, into 64-bit ones). */
 static XOp widening(DType t)
 {
     switch (t) {
-    case DT_BOOL: case DT_U8: return X_pmovzxbd;
+    case DT_BOOL:
+    case DT_U8: return X_pmovzxbd;
     case DT_I8: return X_pmovsxbd;
-    case DT_U16: case DT_BF16: return X_pmovzxwd;
+    case DT_U16:
+    case DT_BF16: return X_pmovzxwd;
     case DT_I16: return X_pmovsxwd;
     case DT_F16: return X_cvtph2ps;
     case DT_U32: return X_pmovzxdq;
@@ -216,7 +224,8 @@ static Val load_lanes(VCode *v, const BodyIns *ins, DType t)
 
 static Val load_row(VCode *v, const BodyIns *ins, DType t)
 {
-    static const XOp by_size[] = {[1] = X_pbroadcastb, [2] = X_pbroadcastw, [4] = X_broadcastss, [8] = X_broadcastsd};
+    static const XOp by_size[] =
+        {[1] = X_pbroadcastb, [2] = X_pbroadcastw, [4] = X_broadcastss, [8] = X_broadcastsd};
     int a = load_part(v, V_LOAD1, by_size[dtype_bytes(t)], ins->port, 0);
     if (widening(t) != X_movups)
         a = v1(v, widening(t), a);
@@ -274,11 +283,12 @@ static void store_lanes(VCode *v, int port, DType t, Val a)
 
 static void store_row(VCode *v, int port, DType t, Val a)
 {
-    static const XOp by_size[] = {[1] = X_pextrb128, [2] = X_pextrw128, [4] = X_stored128, [8] = X_storeq128};
+    static const XOp by_size[] =
+        {[1] = X_pextrb128, [2] = X_pextrw128, [4] = X_stored128, [8] = X_storeq128};
     store_part(v, V_STORE1, by_size[dtype_bytes(t)], port, 0, before_store(v, t, a));
 }
 
-/* ---- primitives -------------------------------------------------------------------------------- */
+/* ---- primitives ------------------------------------------------------------------------------ */
 
 typedef struct Binary {
     Prim prim;
@@ -297,8 +307,11 @@ static XOp binary(Prim p, DType t)
 {
     for (int k = 0; k < NELEM(binaries); k++)
         if (binaries[k].prim == p)
-            return t == DT_F32 ? binaries[k].f32 : t == DT_F64 ? binaries[k].f64 : t == DT_I32 ? binaries[k].i32
-                : t == DT_I64 ? binaries[k].i64 : N_XOPS;
+            return t == DT_F32 ? binaries[k].f32
+                : t == DT_F64  ? binaries[k].f64
+                : t == DT_I32  ? binaries[k].i32
+                : t == DT_I64  ? binaries[k].i64
+                               : N_XOPS;
     return N_XOPS;
 }
 
@@ -308,8 +321,8 @@ static bool is_number(const Body *b, int id)
     return ins->op == B_CONST && ins->k.f == ins->k.f;
 }
 
-/* The machine's min and max give their second operand when either is NaN or they tie: with the operands
- * exchanged that is right for all but a NaN in b. */
+/* The machine's min and max give their second operand when either is NaN or they tie: with the
+ * operands exchanged that is right for all but a NaN in b. */
 static Val float_extreme(Select *s, const BodyIns *ins, Val a, Val b)
 {
     bool wide = ins->type == DT_F64;
@@ -342,14 +355,15 @@ static Val shift(VCode *v, Prim p, DType t, Val a, Val count)
         int fits = v2(v, X_pcmpeqd, big, v_zero(v));
         return one(v2(v, X_and, v2(v, X_psravd, a.r[0], count.r[0]), fits));
     }
-    Val fits = map2(v, X_pcmpeqq, map2(v, X_and, count, both(v_k64(v, ~63ull), 2)), both(v_zero(v), 2));
+    Val fits =
+        map2(v, X_pcmpeqq, map2(v, X_and, count, both(v_k64(v, ~63ull), 2)), both(v_zero(v), 2));
     Val sign = sign_mask64(v, a);
     Val moved = map2(v, X_xor, map2(v, X_psrlvq, map2(v, X_xor, a, sign), count), sign);
     return map2(v, X_and, moved, fits);
 }
 
-/* int32 by a constant that is not 0, through float64, whose quotient is right after truncation. Other divisors
- * stay scalar: there a zero is reported. */
+/* int32 by a constant that is not 0, through float64, whose quotient is right after truncation.
+ * Other divisors stay scalar: there a zero is reported. */
 static Val divide(Select *s, const BodyIns *ins, Val a, Val b)
 {
     VCode *v = s->v;
@@ -370,14 +384,16 @@ static Val int_binary(Select *s, const BodyIns *ins, Val a, Val b)
 {
     VCode *v = s->v;
     switch (ins->prim) {
-    case P_div: case P_mod: return divide(s, ins, a, b);
+    case P_div:
+    case P_mod: return divide(s, ins, a, b);
     case P_mul: return mul64(v, a, b);
     case P_min: return blend(v, b, a, map2(v, X_pcmpgtq, b, a));
     case P_max: return blend(v, b, a, map2(v, X_pcmpgtq, a, b));
     case P_and: return map2(v, X_and, a, b);
     case P_or: return map2(v, X_or, a, b);
     case P_xor: return map2(v, X_xor, a, b);
-    case P_shl: case P_shr:
+    case P_shl:
+    case P_shr:
         if (ins->type != DT_BOOL)
             return shift(v, ins->prim, ins->type, a, b);
         break;
@@ -424,7 +440,8 @@ static Val float_unary(VCode *v, const BodyIns *ins, Val a)
     case P_ceil: return map1i(v, round, a, 10);
     case P_trunc: return map1i(v, round, a, 11);
     case P_isnan: return map2i(v, cmp, a, a, 3);
-    case P_sign: { /* 1 with the sign of a, but zeros and NaN are themselves (predicate 8: equal or unordered) */
+    case P_sign: { /* 1 with the sign of a, but zeros and NaN are themselves (predicate 8: equal or
+                      unordered) */
         int unit = wide ? v_kd(v, 1) : v_kf(v, 1);
         Val signed_one = map2(v, X_or, map2(v, X_and, a, both(sign, a.n)), both(unit, a.n));
         return blend(v, signed_one, a, map2i(v, cmp, a, both(v_zero(v), a.n), 8));
@@ -457,10 +474,10 @@ static Val int_unary(VCode *v, const BodyIns *ins, Val a)
     }
 }
 
-/* ---- casts ------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
-/* Toward zero; the machine gives 0x80000000 for all that does not fit: right for the low side, inverted for
- * the high side, cleared for NaN. */
+/* Toward zero; the machine gives 0x80000000 for all that does not fit: right for the low side,
+ * inverted for the high side, cleared for NaN. */
 static int f32_to_i32(VCode *v, int a)
 {
     int high = v2i(v, X_cmpps, v_kf(v, 0x1p31f), a, 2);
@@ -477,18 +494,20 @@ static int f64_to_i32(VCode *v, Val a)
     return v2i(v, X_inserti128, half.r[0], half.r[1], 1);
 }
 
-/* Exact halves by exponent tricks: 2^52 + low and 2^84 + 2^63 + high * 2^32, then one rounding addition. */
+/* Exact halves by exponent tricks: 2^52 + low and 2^84 + 2^63 + high * 2^32, then one rounding
+ * addition. */
 static Val i64_to_f64(VCode *v, Val a)
 {
     uint64_t magic_low = 0x4330000000000000u, magic_high = 0x4530000080000000u;
-    Val low = map2(v, X_or, map2(v, X_and, a, both(v_k64(v, 0xffffffffu), 2)), both(v_k64(v, magic_low), 2));
+    Val low = map2(v, X_or, map2(v, X_and, a, both(v_k64(v, 0xffffffffu), 2)),
+        both(v_k64(v, magic_low), 2));
     Val high = map2(v, X_xor, map1i(v, X_psrlq, a, 32), both(v_k64(v, magic_high), 2));
     Val bias = both(v_kd(v, 0x1p84 + 0x1p63 + 0x1p52), 2);
     return map2(v, X_addpd, map2(v, X_subpd, high, bias), low);
 }
 
-/* Keeps the upper bits of an int64 and one that says whether there were others: rounding that, by way of
- * float64, to float32 rounds once. Small numbers are exact in float64 anyway. */
+/* Keeps the upper bits of an int64 and one that says whether there were others: rounding that, by
+ * way of float64, to float32 rounds once. Small numbers are exact in float64 anyway. */
 static Val i64_to_f32(VCode *v, Val a)
 {
     Val low = both(v_k64(v, 0xfff), 2), none = both(v_zero(v), 2);
@@ -501,14 +520,16 @@ static Val i64_to_f32(VCode *v, Val a)
     return one(v2i(v, X_inserti128, half.r[0], half.r[1], 1));
 }
 
-/* Toward zero, saturating, NaN to 0: upper and lower dword apart, each brought to the end of a mantissa. */
+/* Toward zero, saturating, NaN to 0: upper and lower dword apart, each brought to the end of a
+ * mantissa. */
 static Val f64_to_i64(VCode *v, Val a)
 {
     Val whole = map1i(v, X_roundpd, map2(v, X_maxpd, a, both(v_kd(v, -0x1p63), 2)), 11);
     Val high = map1i(v, X_roundpd, map2(v, X_mulpd, whole, both(v_kd(v, 0x1p-32), 2)), 9);
     Val low = map3(v, X_fnmapd, high, both(v_kd(v, 0x1p32), 2), whole);
     Val high_bits = map1i(v, X_psllq, map2(v, X_addpd, high, both(v_kd(v, 0x1.8p52), 2)), 32);
-    Val low_bits = map2(v, X_and, map2(v, X_addpd, low, both(v_kd(v, 0x1p52), 2)), both(v_k64(v, 0xffffffffu), 2));
+    Val low_bits = map2(v, X_and, map2(v, X_addpd, low, both(v_kd(v, 0x1p52), 2)),
+        both(v_k64(v, 0xffffffffu), 2));
     Val too_big = map2i(v, X_cmppd, both(v_kd(v, 0x1p63), 2), a, 2);
     Val r = blend(v, map2(v, X_or, high_bits, low_bits), both(v_k64(v, INT64_MAX), 2), too_big);
     return map2(v, X_and, r, map2i(v, X_cmppd, a, a, 7));
@@ -518,7 +539,10 @@ static Val f64_to_i64(VCode *v, Val a)
 static Val bool_to(VCode *v, DType to, Val a)
 {
     int n = is_wide(to) ? 2 : 1;
-    int unit = to == DT_F32 ? v_kf(v, 1) : to == DT_F64 ? v_kd(v, 1) : n == 2 ? v_k64(v, 1) : v_k32(v, 1);
+    int unit = to == DT_F32 ? v_kf(v, 1)
+        : to == DT_F64      ? v_kd(v, 1)
+        : n == 2            ? v_k64(v, 1)
+                            : v_k32(v, 1);
     return map2(v, X_and, mask_as(v, a, n), both(unit, n));
 }
 
@@ -531,7 +555,7 @@ static Val to_bool(VCode *v, DType from, Val a)
     return map2(v, X_xor, is_zero, both(v_ones(v), a.n));
 }
 
-#define FROM_TO(from, to) ((from) * DT_COUNT + (to))
+#define FROM_TO(from, to) ((from)*DT_COUNT + (to))
 static Val cast(VCode *v, DType from, DType to, Val a)
 {
     if (from == to)
@@ -560,13 +584,14 @@ static Val cast(VCode *v, DType from, DType to, Val a)
     }
 }
 
-/* A cast to a 16-bit float rounds once: only where the step by way of float32 is exact can it be done. */
+/* A cast to a 16-bit float rounds once: only where the step by way of float32 is exact can it be
+ * done. */
 static bool rounds_twice(DType from, DType round)
 {
     return round != DT_NONE && (is_wide(from) || (from == DT_I32 && round == DT_BF16));
 }
 
-/* ---- instructions ------------------------------------------------------------------------------ */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static Val select_prim(Select *s, const BodyIns *ins)
 {
@@ -627,7 +652,7 @@ static Val select_iota(VCode *v, DType t)
     return two(v2(v, X_paddq, first, v_k(v, k[0])), v2(v, X_paddq, first, v_k(v, k[1])));
 }
 
-/* ---- reductions -------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static XOp reduction_op(BodyOp red, DType t)
 {
@@ -680,7 +705,8 @@ static void select_reduction(Select *s, const BodyIns *ins, int id)
     VEC_PUSH(v->cx, &s->pending, p);
 }
 
-/* Behind the loop: the two halves of 64-bit lanes together, NaN (all ones is one) where there was any. */
+/* Behind the loop: the two halves of 64-bit lanes together, NaN (all ones is one) where there was
+ * any. */
 static void finish_reductions(Select *s)
 {
     VCode *v = s->v;
@@ -704,10 +730,12 @@ static void select_ins(Select *s, int i)
     const BodyPort *port = ins->port >= 0 ? &s->b->ports.at[ins->port] : NULL;
     switch (ins->op) {
     case B_LOAD:
-        s->val[i] = port->kind == PORT_LANES ? load_lanes(v, ins, port->type) : load_row(v, ins, port->type);
+        s->val[i] = port->kind == PORT_LANES ? load_lanes(v, ins, port->type)
+                                             : load_row(v, ins, port->type);
         break;
     case B_STORE:
-        (port->kind == PORT_LANES ? store_lanes : store_row)(v, ins->port, port->type, s->val[ins->a]);
+        (port->kind == PORT_LANES ? store_lanes : store_row)(v, ins->port, port->type,
+            s->val[ins->a]);
         break;
     case B_CONST: s->val[i] = select_const(v, ins); break;
     case B_IOTA: s->val[i] = select_iota(v, ins->type); break;

@@ -14,11 +14,21 @@
 
 #include <stdlib.h>
 
-static const char *const op_text[] = {[B_LOAD] = "load", [B_STORE] = "store", [B_CONST] = "const", [B_IOTA] = "iota",
-    [B_PRIM] = "prim", [B_RSUM] = "rsum", [B_RPROD] = "rprod", [B_RMAX] = "rmax", [B_RMIN] = "rmin",
-    [B_RANY] = "rany", [B_RALL] = "rall", [B_LOOP] = "loop", [B_END] = "end"};
+static const char *const op_text[] = {[B_LOAD] = "load",
+    [B_STORE] = "store",
+    [B_CONST] = "const",
+    [B_IOTA] = "iota",
+    [B_PRIM] = "prim",
+    [B_RSUM] = "rsum",
+    [B_RPROD] = "rprod",
+    [B_RMAX] = "rmax",
+    [B_RMIN] = "rmin",
+    [B_RANY] = "rany",
+    [B_RALL] = "rall",
+    [B_LOOP] = "loop",
+    [B_END] = "end"};
 
-/* ---- printing ---------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_constant(Buf *out, DType t, Scalar k)
 {
@@ -67,7 +77,7 @@ void body_print(Buf *out, const Body *b)
     }
 }
 
-/* ---- parsing ----------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 typedef struct Parse {
     Body *b;

@@ -1,8 +1,9 @@
 /* prelude.c: the C text that goes in front of everything we emit. See spell.h. */
 #include "codegen/spell.h"
 
-/* Static inline: gcc and clang stay silent about the unused ones, and TinyCC does not even compile them.
- * Contraction into FMA is switched off in the text itself, so that the meaning does not hang on a flag. */
+/* Static inline: gcc and clang stay silent about the unused ones, and TinyCC does not even compile
+ * them. Contraction into FMA is switched off in the text itself, so that the meaning does not hang
+ * on a flag. */
 const char body_c_prelude[] =
     "#if defined(__clang__)\n"
     "#pragma STDC FP_CONTRACT OFF\n"
@@ -28,13 +29,15 @@ const char body_c_prelude[] =
     "SN_FN float sn_f32(sn_u32 u) { sn_bits v; v.u = u; return v.f; }\n"
     "SN_FN double sn_f64(sn_u64 u) { sn_bits64 v; v.u = u; return v.f; }\n"
     "float sqrtf(float); float expf(float); float logf(float); float powf(float, float);\n"
-    "float erff(float); float tanhf(float); float sinf(float); float cosf(float); float tanf(float);\n"
+    "float erff(float); float tanhf(float); float sinf(float); float cosf(float);\n"
+    "float tanf(float);\n"
     "float asinf(float); float acosf(float); float atanf(float); float sinhf(float);\n"
     "float coshf(float); float asinhf(float); float acoshf(float); float atanhf(float);\n"
     "float floorf(float); float ceilf(float); float truncf(float); float rintf(float);\n"
     "float fabsf(float); float fmodf(float, float);\n"
     "double sqrt(double); double exp(double); double log(double); double pow(double, double);\n"
-    "double erf(double); double tanh(double); double sin(double); double cos(double); double tan(double);\n"
+    "double erf(double); double tanh(double); double sin(double); double cos(double);\n"
+    "double tan(double);\n"
     "double asin(double); double acos(double); double atan(double); double sinh(double);\n"
     "double cosh(double); double asinh(double); double acosh(double); double atanh(double);\n"
     "double floor(double); double ceil(double); double trunc(double); double rint(double);\n"
@@ -87,7 +90,8 @@ const char body_c_prelude[] =
     "    return (sn_u16)((v.u + 0x7fffu + (v.u >> 16 & 1)) >> 16);\n"
     "}\n"
     "SN_FN float sn_bf16(float x) { return sn_ld_bf16(sn_st_bf16(x)); }\n"
-    /* double to float, rounded to odd: a second rounding to a 16-bit type is then exact to the first. */
+    /* double to float, rounded to odd: a second rounding to a 16-bit type is then exact to the
+       first. */
     "SN_FN float sn_odd(double x)\n"
     "{\n"
     "    sn_bits v;\n"
@@ -117,7 +121,8 @@ const char body_c_prelude[] =
     "        return (sn_u64)(sn_i64)x;\n"
     "    return x >= 0x1p64 ? ~0ul : (sn_u64)(sn_i64)(x - 0x1p63) | 1ul << 63;\n"
     "}\n"
-    /* uint64 to floating point in terms of int64; the lost bit is kept sticky, so it rounds once. */
+    /* uint64 to floating point in terms of int64; the lost bit is kept sticky, so it rounds once.
+     */
     "SN_FN double sn_u64_f64(sn_u64 a)\n"
     "{\n"
     "    if (!(a >> 63))\n"

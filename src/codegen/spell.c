@@ -1,14 +1,15 @@
 /* spell.c: the scalar language in C. See spell.h. */
 #include "codegen/spell.h"
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
-/* X(type, C type of a local, of memory, unsigned type to wrap in, bounds as double-exact C constants) */
-#define CTYPES(X)                                                                                \
-    X(DT_F32, "float", "float", "", "", "")                                                      \
-    X(DT_F64, "double", "double", "", "", "")                                                    \
-    X(DT_F16, "float", "sn_u16", "", "", "")                                                     \
-    X(DT_BF16, "float", "sn_u16", "", "", "")                                                    \
+/* X(type, C type of a local, of memory, unsigned type to wrap in, bounds as double-exact C
+ * constants) */
+#define CTYPES(X)                                                                                  \
+    X(DT_F32, "float", "float", "", "", "")                                                        \
+    X(DT_F64, "double", "double", "", "", "")                                                      \
+    X(DT_F16, "float", "sn_u16", "", "", "")                                                       \
+    X(DT_BF16, "float", "sn_u16", "", "", "")                                                      \
     X(DT_BOOL, "sn_u8", "sn_u8", "(sn_u32)", "0", "1")                                             \
     X(DT_I8, "sn_i8", "sn_i8", "(sn_u32)", "-128", "127")                                          \
     X(DT_U8, "sn_u8", "sn_u8", "(sn_u32)", "0", "255")                                             \
@@ -33,7 +34,7 @@ const char *spell_memtype(DType t) { return ctypes[t].memory; }
 
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 
-/* ---- constants --------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* A finite, non-zero magnitude as a hex float: exact, and free of the locale in every compiler. */
 static void hex_float(Buf *out, double x)
@@ -82,7 +83,8 @@ static void float_const(Buf *out, DType t, double x)
     buf_puts(out, negative ? ")" : "");
 }
 
-/* Parenthesised where it has a sign; typed as wide as needed, so that no cast is needed around it. */
+/* Parenthesised where it has a sign; typed as wide as needed, so that no cast is needed around it.
+ */
 void spell_const(Buf *out, DType t, Scalar k)
 {
     if (dtype_is_float(t))
@@ -99,7 +101,7 @@ void spell_const(Buf *out, DType t, Scalar k)
         buf_printf(out, "(%s)%lld", ctypes[t].local, (long long)k.i);
 }
 
-/* ---- primitives -------------------------------------------------------------------------------- */
+/* ---- primitives ------------------------------------------------------------------------------ */
 
 typedef struct Spelling {
     const char *f32, *f64, *i;
@@ -129,9 +131,12 @@ static void expand(Buf *out, const char *template, const char *prefix, const cha
             buf_putc(out, *c);
 }
 
-/* Signed overflow is undefined in C, and narrow operands are promoted to a signed int: so sums and products
- * are taken in an unsigned type at least as wide, and cut. */
-static bool wraps(Prim p) { return p == P_add || p == P_sub || p == P_mul || p == P_neg || p == P_not; }
+/* Signed overflow is undefined in C, and narrow operands are promoted to a signed int: so sums and
+ * products are taken in an unsigned type at least as wide, and cut. */
+static bool wraps(Prim p)
+{
+    return p == P_add || p == P_sub || p == P_mul || p == P_neg || p == P_not;
+}
 
 static void spell_cast_to_int(Buf *out, DType in, DType to, const char *a)
 {
@@ -140,7 +145,8 @@ static void spell_cast_to_int(Buf *out, DType in, DType to, const char *a)
     else if (to == DT_U64)
         buf_printf(out, "sn_sat_u64(%s)", a);
     else
-        buf_printf(out, "(%s)sn_sat(%s, %s, %s)", ctypes[to].local, a, ctypes[to].lo, ctypes[to].hi);
+        buf_printf(out, "(%s)sn_sat(%s, %s, %s)", ctypes[to].local, a, ctypes[to].lo,
+            ctypes[to].hi);
 }
 
 /* To a 16-bit float everything that a float can't hold exactly goes by way of double. */
@@ -173,10 +179,12 @@ static void spell_cast(Buf *out, DType in, DType to, const char *a)
 static void spell_divide(Buf *out, Prim p, DType in, const char *const *arg)
 {
     const char *kind = in == DT_I64 ? "i64" : in == DT_U64 || in == DT_U32 ? "u64" : "i32";
-    buf_printf(out, "(%s)sn_%s_%s(%s, %s, sn_err)", ctypes[in].local, prim_info[p].name, kind, arg[0], arg[1]);
+    buf_printf(out, "(%s)sn_%s_%s(%s, %s, sn_err)", ctypes[in].local, prim_info[p].name, kind,
+        arg[0], arg[1]);
 }
 
-/* A count outside 0..width-1 gives 0; >> of a negative number is arithmetic in all our compilers. */
+/* A count outside 0..width-1 gives 0; >> of a negative number is arithmetic in all our compilers.
+ */
 static void spell_shift(Buf *out, Prim p, DType in, const char *const *arg)
 {
     const CType *t = &ctypes[in];
@@ -210,11 +218,17 @@ static void spell_int(Buf *out, Prim p, DType in, DType to, const char *const *a
 static bool is_exact(Prim p)
 {
     switch (p) {
-    case P_min: case P_max: case P_neg: case P_abs: case P_sign: case P_floor: case P_ceil: case P_trunc:
-    case P_rint: case P_select:
-        return true;
-    default:
-        return false;
+    case P_min:
+    case P_max:
+    case P_neg:
+    case P_abs:
+    case P_sign:
+    case P_floor:
+    case P_ceil:
+    case P_trunc:
+    case P_rint:
+    case P_select: return true;
+    default: return false;
     }
 }
 
@@ -232,12 +246,13 @@ void spell_prim(Buf *out, Prim p, DType in, DType to, const char *const *arg)
         expand(out, spelling_of(p, in), "", arg);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 void spell_load(Buf *out, DType t, const char *ptr, const char *index)
 {
     const char *convert = t == DT_F16 ? "sn_ld_f16(" : t == DT_BF16 ? "sn_ld_bf16(" : "";
-    buf_printf(out, "%s((const %s *)(%s))[%s]%s", convert, ctypes[t].memory, ptr, index, convert[0] ? ")" : "");
+    buf_printf(out, "%s((const %s *)(%s))[%s]%s", convert, ctypes[t].memory, ptr, index,
+        convert[0] ? ")" : "");
     if (t == DT_BOOL)
         buf_puts(out, " != 0");
 }

@@ -1,8 +1,10 @@
-/* vec.h: vector code: what a body becomes before it gets registers. A straight list in single assignment, each
- * value one 256-bit register; nearly every instruction is one machine instruction (a row of x86.def).
+/* vec.h: vector code: what a body becomes before it gets registers. A straight list in single
+ * assignment, each value one 256-bit register; nearly every instruction is one machine instruction
+ * (a row of x86.def).
  *
- * body_select.c and body_math.c write it, body_x86.c gives it registers, loops and tails. Values of 64-bit
- * elements are two registers, the lower four lanes first; masks are all-ones lanes of some width.
+ * body_select.c and body_math.c write it, body_x86.c gives it registers, loops and tails. Values of
+ * 64-bit elements are two registers, the lower four lanes first; masks are all-ones lanes of some
+ * width.
  */
 #ifndef SINTER_VEC_H
 #define SINTER_VEC_H

@@ -22,7 +22,7 @@ void x86_int32(XCode *x, int64_t value)
         x86_byte(x, (int)(value >> (8 * k) & 255));
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 /* ModRM, SIB and displacement. RSP and R12 as base need a SIB; RBP and R13 need a displacement. */
 static void modrm(XCode *x, int reg, int rm, const XMem *m)
@@ -47,9 +47,10 @@ static void modrm(XCode *x, int reg, int rm, const XMem *m)
 static int high_b(int rm, const XMem *m) { return (m ? m->base : rm) >> 3; }
 static int high_x(const XMem *m) { return m && m->index >= 0 ? m->index >> 3 : 0; }
 
-/* ---- vector instructions ----------------------------------------------------------------------- */
+/* ---- vector instructions --------------------------------------------------------------------- */
 
-void x86_vex(XCode *x, int map, int pp, int w, int l, int opcode, int reg, int vvvv, int rm, const XMem *mem)
+void x86_vex(XCode *x, int map, int pp, int w, int l, int opcode, int reg, int vvvv, int rm,
+    const XMem *mem)
 {
     int not_r = (reg >> 3 ^ 1) << 7, tail = (~vvvv & 15) << 3 | l << 2 | pp;
     int b = high_b(rm, mem), xb = high_x(mem);
@@ -78,10 +79,24 @@ void x86_op(XCode *x, XOp op, XArgs arg)
         rm = swap ? arg.a : arg.b;
         break;
     }
-    case XFORM_BLEND: v = arg.a; rm = arg.b; imm = arg.c << 4; break;
-    case XFORM_SHIFT: reg = o->ext; v = arg.dst; break;
-    case XFORM_MR: reg = arg.a; rm = arg.dst; break;
-    case XFORM_MVR: reg = arg.b; v = arg.a; rm = arg.dst; break;
+    case XFORM_BLEND:
+        v = arg.a;
+        rm = arg.b;
+        imm = arg.c << 4;
+        break;
+    case XFORM_SHIFT:
+        reg = o->ext;
+        v = arg.dst;
+        break;
+    case XFORM_MR:
+        reg = arg.a;
+        rm = arg.dst;
+        break;
+    case XFORM_MVR:
+        reg = arg.b;
+        v = arg.a;
+        rm = arg.dst;
+        break;
     default: break;
     }
     x86_vex(x, o->map, o->pp, o->w, !(o->flags & XF_X), o->opcode, reg, v, rm, arg.mem);
@@ -95,7 +110,7 @@ void x86_fma(XCode *x, XOp op, int form, int dst, int v, int rm, const XMem *mem
     x86_vex(x, o->map, o->pp, o->w, 1, o->opcode + 0x10 * form, dst, v, rm, mem);
 }
 
-/* ---- general instructions ---------------------------------------------------------------------- */
+/* ---- general instructions -------------------------------------------------------------------- */
 
 void x86_gpr(XCode *x, int opcode, int reg, int rm, const XMem *mem)
 {
@@ -160,8 +175,9 @@ void x86_patch32(XCode *x, int at, int32_t value)
 /* The recommended multi-byte no-ops (SDM volume 2, NOP), of up to 8 bytes. */
 void x86_align(XCode *x, int to)
 {
-    static const uint8_t nop[9][8] = {{0}, {0x90}, {0x66, 0x90}, {0x0F, 0x1F, 0x00}, {0x0F, 0x1F, 0x40},
-        {0x0F, 0x1F, 0x44}, {0x66, 0x0F, 0x1F, 0x44}, {0x0F, 0x1F, 0x80}, {0x0F, 0x1F, 0x84}};
+    static const uint8_t nop[9][8] = {{0}, {0x90}, {0x66, 0x90}, {0x0F, 0x1F, 0x00},
+        {0x0F, 0x1F, 0x40}, {0x0F, 0x1F, 0x44}, {0x66, 0x0F, 0x1F, 0x44}, {0x0F, 0x1F, 0x80},
+        {0x0F, 0x1F, 0x84}};
     int left = -x->bytes.n & (to - 1);
     while (left > 0) {
         int n = MIN(left, 8);

@@ -16,10 +16,12 @@ uint32_t rng_next(Rng *r)
 
 int rng_below(Rng *r, int n) { return (int)(rng_next(r) % (uint32_t)n); }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------- */
 
-static const double special[] = {0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3e38, -3e38, 1e-40, 65504, 65520, 70000,
-    2147483648.0, -2147483648.0, 2147483520.0, 9.3e18, -9.3e18, 1e-8, 6e-8, 255.5, INFINITY, -INFINITY, NAN};
+static const double special[] = {0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3e38, -3e38, 1e-40, 65504,
+    65520, 70000, 2147483648.0, -2147483648.0, 2147483520.0, 9.3e18, -9.3e18, 1e-8, 6e-8, 255.5,
+    INFINITY, -INFINITY, NAN};
 
 static double random_float(Rng *r)
 {
@@ -47,11 +49,12 @@ static Scalar random_scalar(Rng *r, DType t)
     return scalar_cast(DT_I64, t, (Scalar){.i = random_int(r)});
 }
 
-/* ---- bodies ---------------------------------------------------------------------------------------- */
+/* ---- bodies
+ * ---------------------------------------------------------------------------------------- */
 
 static const DType value_types[] = {DT_F32, DT_F32, DT_F64, DT_I32, DT_I64, DT_BOOL};
-static const DType port_types[] = {DT_F32, DT_F64, DT_I32, DT_I64, DT_BOOL, DT_F16, DT_BF16, DT_I8, DT_U8,
-    DT_I16, DT_U16, DT_U32, DT_U64};
+static const DType port_types[] = {DT_F32, DT_F64, DT_I32, DT_I64, DT_BOOL, DT_F16, DT_BF16, DT_I8,
+    DT_U8, DT_I16, DT_U16, DT_U32, DT_U64};
 
 typedef struct Make {
     RandomBody *out;
@@ -104,7 +107,8 @@ static void add_load(Make *m)
 {
     bool row = !m->in_loop || rng_below(m->r, 5) == 0;
     if (m->b->ports.n < MAX_PORTS - 2)
-        remember(m, body_load(m->b, new_port(m, row ? PORT_ROW : PORT_LANES, random_port_type(m), false)));
+        remember(m,
+            body_load(m->b, new_port(m, row ? PORT_ROW : PORT_LANES, random_port_type(m), false)));
 }
 
 /* Into the memory of a load port of the same kind and type, now and then. */
@@ -113,9 +117,10 @@ static void add_store(Make *m)
     if (m->b->ports.n >= MAX_PORTS)
         return;
     DType t = random_port_type(m);
-    DType value = t == DT_F16 || t == DT_BF16 ? DT_F32
+    DType value = t == DT_F16 || t == DT_BF16                    ? DT_F32
         : t == DT_I8 || t == DT_U8 || t == DT_I16 || t == DT_U16 ? DT_I32
-        : t == DT_U32 || t == DT_U64 ? DT_I64 : t;
+        : t == DT_U32 || t == DT_U64                             ? DT_I64
+                                                                 : t;
     PortKind kind = m->in_loop ? PORT_LANES : PORT_ROW;
     int a = pick(m, value), port = new_port(m, kind, t, true);
     for (int p = 0; p < port && rng_below(m->r, 2); p++) {
@@ -149,7 +154,9 @@ static void add_prim(Make *m)
     int a = pick(m, info->types == 's' ? DT_BOOL : t), b = info->arity > 1 ? pick(m, t) : -1;
     int c = info->arity > 2 ? pick(m, t) : -1;
     bool test = info->types == 'c' || info->types == 'p';
-    DType result = test ? DT_BOOL : p == P_cast ? value_types[rng_below(m->r, NELEM(value_types))] : t;
+    DType result = test ? DT_BOOL
+        : p == P_cast   ? value_types[rng_below(m->r, NELEM(value_types))]
+                        : t;
     int id = body_prim(m->b, p, result, a, b, c);
     if (result == DT_F32 && rng_below(m->r, 6) == 0)
         m->b->ins.at[id].round = rng_below(m->r, 2) ? DT_F16 : DT_BF16;
@@ -165,7 +172,8 @@ static void add_reduction(Make *m)
     DType t = value_types[rng_below(m->r, NELEM(value_types))];
     bool is_float = t == DT_F32 || t == DT_F64;
     BodyOp op = t == DT_BOOL ? (BodyOp)(B_RANY + rng_below(m->r, 2))
-        : is_float ? (BodyOp)(B_RMAX + rng_below(m->r, 2)) : (BodyOp)(B_RSUM + rng_below(m->r, 4));
+        : is_float           ? (BodyOp)(B_RMAX + rng_below(m->r, 2))
+                             : (BodyOp)(B_RSUM + rng_below(m->r, 4));
     int id = body_reduce(m->b, op, pick(m, t));
     if (m->encodable && !body_encodable(m->b, "avx2"))
         m->b->ins.n = id;
@@ -220,7 +228,8 @@ void random_body(RandomBody *out, Ctx *cx, Rng *r, bool encodable, int size)
     segment(&m, 6);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ---------------------------------------------------------------------------------------- */
 
 Memory *memory_new(void)
 {

@@ -18,11 +18,12 @@ typedef struct RandomBody {
     int step[MAX_PORTS];   /* 1: a row on; 0: always the same row; -1: a row back */
 } RandomBody;
 
-/* Only what every tier computes to the bit. `encodable`: and only what vector code can do. `size`: instructions
- * in a loop, at most. */
+/* Only what every tier computes to the bit. `encodable`: and only what vector code can do. `size`:
+ * instructions in a loop, at most. */
 void random_body(RandomBody *b, Ctx *cx, Rng *r, bool encodable, int size);
 
-/* Pages between guard pages, one a port; what a body may touch ends (or begins) right at a guard. */
+/* Pages between guard pages, one a port; what a body may touch ends (or begins) right at a guard.
+ */
 enum { PAGE = 4096 };
 typedef struct Memory {
     uint8_t *page[MAX_PORTS];
@@ -32,7 +33,8 @@ typedef struct Memory {
 } Memory;
 Memory *memory_new(void); /* NULL when there is none */
 void memory_free(Memory *m);
-/* Fills `before` with values of the ports' types, special ones among them, and sets ptr and step. */
+/* Fills `before` with values of the ports' types, special ones among them, and sets ptr and step.
+ */
 void memory_fill(Memory *m, const RandomBody *b, Rng *r, int64_t n, int64_t rows);
 void memory_reset(Memory *m, int n_ports); /* `before` into the pages */
 void memory_save(Memory *m, int n_ports);  /* the pages into `after` */

@@ -1,6 +1,6 @@
-/* bench_body.c: vector bodies against the same fused by hand in C, compiled by the system's compiler with -O3
- * -march=native (fused.h). Both in one run, alternating; the least time of many. One JSON object a line; the goal
- * is a ratio of at most 1.15 for maps and 1.2 for rows.
+/* bench_body.c: vector bodies against the same fused by hand in C, compiled by the system's
+ * compiler with -O3 -march=native (fused.h). Both in one run, alternating; the least time of many.
+ * One JSON object a line; the goal is a ratio of at most 1.15 for maps and 1.2 for rows.
  */
 #include "codegen/body.h"
 #include "fused.h"
@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* ---- the bodies ---------------------------------------------------------------------------------- */
+/* ---- the bodies
+ * ---------------------------------------------------------------------------------- */
 
 #define MAP_PORTS "port 0 lanes float32 load\nport 1 lanes float32 store\n"
 static const char chain_text[] =
@@ -28,17 +29,18 @@ static const char gelu_text[] = MAP_PORTS
     "%4 = const float32 0.70710678\n%5 = prim mul float32 %1 %4\n%6 = prim erf float32 %5\n"
     "%7 = const float32 1\n%8 = prim add float32 %6 %7\n%9 = prim mul float32 %3 %8\n"
     "store float32 %9 port 1\nend\n";
-static const char silu_text[] = MAP_PORTS
-    "loop\n%1 = load float32 port 0\n%2 = prim neg float32 %1\n%3 = prim exp float32 %2\n"
-    "%4 = const float32 1\n%5 = prim add float32 %3 %4\n%6 = prim div float32 %1 %5\n"
-    "store float32 %6 port 1\nend\n";
+static const char silu_text[] =
+    MAP_PORTS "loop\n%1 = load float32 port 0\n%2 = prim neg float32 %1\n%3 = prim exp float32 %2\n"
+              "%4 = const float32 1\n%5 = prim add float32 %3 %4\n%6 = prim div float32 %1 %5\n"
+              "store float32 %6 port 1\nend\n";
 static const char softmax_text[] =
     "port 0 lanes float32 load\nport 1 lanes float32 store\nport 2 lanes float32 load\n"
     "loop\n%1 = load float32 port 0\n%2 = rmax float32 %1\nend\n"
     "loop\n%5 = load float32 port 0\n%6 = prim sub float32 %5 %2\n%7 = prim exp float32 %6\n"
     "store float32 %7 port 1\n%9 = rsum float32 %7\nend\n"
     "%11 = const float32 1\n%12 = prim div float32 %11 %9\n"
-    "loop\n%14 = load float32 port 2\n%15 = prim mul float32 %14 %12\nstore float32 %15 port 1\nend\n";
+    "loop\n%14 = load float32 port 2\n%15 = prim mul float32 %14 %12\n"
+    "store float32 %15 port 1\nend\n";
 static const char layernorm_text[] =
     "port 0 lanes float32 load\nport 1 lanes float32 load\nport 2 lanes float32 load\n"
     "port 3 lanes float32 store\nport 4 row float32 load\n"
@@ -51,7 +53,8 @@ static const char layernorm_text[] =
     "%23 = prim mul float32 %21 %22\n%24 = load float32 port 2\n%25 = prim add float32 %23 %24\n"
     "store float32 %25 port 3\nend\n";
 
-typedef void BodyFn(void *const *ptr, const int64_t *step, int64_t n, int64_t rows, const void *pool);
+typedef void BodyFn(void *const *ptr, const int64_t *step, int64_t n, int64_t rows,
+    const void *pool);
 
 typedef struct Compiled {
     BodyFn *run;
@@ -84,7 +87,8 @@ static Compiled compile(Ctx *cx, const char *text, bool streaming)
     return (Compiled){(BodyFn *)(uintptr_t)pages, pool};
 }
 
-/* ---- measuring ----------------------------------------------------------------------------------- */
+/* ---- measuring
+ * ----------------------------------------------------------------------------------- */
 
 enum { ELEMENTS = 1 << 20, ROUNDS = 60 };
 static float *x, *y, *g, *out, *want;
@@ -166,8 +170,8 @@ static void measure(Ctx *cx, const Case *c)
     double ratio = body / hand;
     printf("{\"bench\":\"body\",\"name\":\"%s\",\"lanes\":%lld,\"body_ns\":%.4f,\"fused_ns\":%.4f,"
            "\"ratio\":%.3f,\"goal\":%.2f,\"max_diff\":%.2g}\n",
-        c->name, (long long)c->lanes, body / (double)elements * 1e9, hand / (double)elements * 1e9, ratio,
-        c->goal, largest_difference(elements));
+        c->name, (long long)c->lanes, body / (double)elements * 1e9, hand / (double)elements * 1e9,
+        ratio, c->goal, largest_difference(elements));
 }
 
 static float *floats(void)

@@ -1,6 +1,7 @@
-/* fused.h: the bodies of bench_body.c as a C programmer fuses them by hand, for gcc -O3 -march=native: the same
- * formulas and polynomials in gcc's vector types, which it keeps in registers. Included as text (FUSED_C) so that
- * the compiler of the machine that is measured compiles it.
+/* fused.h: the bodies of bench_body.c as a C programmer fuses them by hand, for gcc -O3
+ * -march=native: the same formulas and polynomials in gcc's vector types, which it keeps in
+ * registers. Included as text (FUSED_C) so that the compiler of the machine that is measured
+ * compiles it.
  */
 #define FUSED_C \
 "typedef float v8 __attribute__((vector_size(32), aligned(4)));\n" \
@@ -29,17 +30,23 @@
 "}\n" \
 "FN v8 verf(v8 x)\n" \
 "{\n" \
-"    static const float p[] = {0x1.20dd74p0f, 0x1.85f38cp-3f, 0x1.b01df4p-5f, 0x1.ed906ep-9f, 0x1.2ab894p-12f,\n" \
-"        0x1.1328bap-19f};\n" \
-"    static const float q[] = {0x1p0f, 0x1.01100ep-1f, 0x1.d363dap-4f, 0x1.ea8286p-7f, 0x1.30c022p-10f,\n" \
-"        0x1.3f897ep-15f};\n" \
+"    static const float p[] = {0x1.20dd74p0f, 0x1.85f38cp-3f, 0x1.b01df4p-5f, 0x1.ed906ep-9f,\n" \
+"        0x1.2ab894p-12f, 0x1.1328bap-19f};\n" \
+"    static const float q[] = {0x1p0f, 0x1.01100ep-1f, 0x1.d363dap-4f, 0x1.ea8286p-7f,\n" \
+"        0x1.30c022p-10f, 0x1.3f897ep-15f};\n" \
 "    x = MIN(all(3.92f), MAX(all(-3.92f), x));\n" \
 "    return x * horner(x * x, p, 6) / horner(x * x, q, 6);\n" \
 "}\n" \
 "#define LD(p) (*(const v8 *)(p))\n" \
 "#define ST(p, x) (*(v8 *)(p) = (x))\n" \
 "FN float sum(v8 v) { float s = 0; for (int i = 0; i < 8; i++) s += v[i]; return s; }\n" \
-"FN float top(v8 v) { float s = v[0]; for (int i = 1; i < 8; i++) s = v[i] > s ? v[i] : s; return s; }\n" \
+"FN float top(v8 v)\n" \
+"{\n" \
+"    float s = v[0];\n" \
+"    for (int i = 1; i < 8; i++)\n" \
+"        s = v[i] > s ? v[i] : s;\n" \
+"    return s;\n" \
+"}\n" \
 "void chain(const float *x, const float *y, float *o, long n)\n" \
 "{\n" \
 "    for (long i = 0; i < n; i += 8) {\n" \
@@ -66,7 +73,8 @@
 "void softmax(const float *x, float *o, long n, long rows)\n" \
 "{\n" \
 "    for (long r = 0; r < rows; r++, x += n, o += n) {\n" \
-"        v8 m[4] = {LD(x), LD(x + 8), LD(x + 16), LD(x + 24)}, s[4] = {all(0), all(0), all(0), all(0)};\n" \
+"        v8 m[4] = {LD(x), LD(x + 8), LD(x + 16), LD(x + 24)};\n" \
+"        v8 s[4] = {all(0), all(0), all(0), all(0)};\n" \
 "        for (long i = 32; i < n; i += 32)\n" \
 "            for (int k = 0; k < 4; k++)\n" \
 "                m[k] = MAX(m[k], LD(x + i + 8 * k));\n" \
