@@ -110,7 +110,8 @@ static void structs_and_wide_conversions_need_no_symbols(void **state)
     JitCode *code = compile(&cx,
         "typedef struct { long a[40]; } S;\n"
         "static S g(S s) { S t = {{0}}; t = s; return t; }\n"
-        "int f(int x) { S s = {{1}}; s.a[3] = x; unsigned long long u = (unsigned long long)((double)x * 3.0);\n"
+        "int f(int x) { S s = {{1}}; s.a[3] = x;\n"
+        "unsigned long long u = (unsigned long long)((double)x * 3.0);\n"
         "return (int)(g(s).a[3] + (long)u + (long)(float)u); }");
     assert_non_null(code);
     assert_int_equal(call(code, "f", 5), 35);
