@@ -2,8 +2,8 @@
 # lib.sh: what the scripts of this folder share: `check`, and small ONNX models written byte by
 # byte.
 #
-#     . lib.sh               in a script called with SINTER: sets $sinter, and $tmp (removed at exit)
-#                            and goes there
+#     . lib.sh               in a script called with SINTER: sets $sinter, makes $tmp (removed at
+#                            exit) and goes there
 #     check STATUS 'what it proves' command...
 #                            runs the command; its output is in $tmp/out and $tmp/err
 #     says out|err TEXT      the last command printed that
