@@ -144,17 +144,6 @@ int emit_site(Emit *e, const Value *v, const char *what)
     return e->k->sites.n;
 }
 
-static bool reads_data(const Ix *a)
-{
-    for (int i = 0; i < a->n; i++)
-        for (int j = 0; j < a->term[i].n; j++) {
-            const Atom *t = a->term[i].atom[j];
-            if (t->kind == AT_DATA || (t->a && (reads_data(t->a) || reads_data(t->b))))
-                return true;
-        }
-    return false;
-}
-
 const char *emit_ptr(Emit *e, const Place *pl)
 {
     if (pl->arg >= 0)
@@ -163,16 +152,16 @@ const char *emit_ptr(Emit *e, const Place *pl)
 }
 
 /* Indices that data chose are checked against the tensor before they are used. */
-static void check_index(Emit *e, const Expr *load)
+void emit_check(Emit *e, const Value *v, const Ix *const *idx)
 {
-    for (int i = 0; i < load->n; i++) {
-        if (!reads_data(load->idx[i]))
+    for (int i = 0; i < v->rank; i++) {
+        if (!ix_reads_data(idx[i]))
             continue;
         const char *at = ctx_printf(e->cx, "x%d", e->locals++);
-        emit_line(e, "sn_i64 %s = %s;", at, emit_ix(e, load->idx[i]));
-        emit_line(e, "if ((sn_u64)%s >= (sn_u64)%s) {", at, emit_ix(e, load->value->dim[i]));
+        emit_line(e, "sn_i64 %s = %s;", at, emit_ix(e, idx[i]));
+        emit_line(e, "if ((sn_u64)%s >= (sn_u64)%s) {", at, emit_ix(e, v->dim[i]));
         emit_line(e, "    c->error[0] = %s;", at);
-        emit_line(e, "    return %d;", emit_site(e, load->value, "an index is out of range"));
+        emit_line(e, "    return %d;", emit_site(e, v, "an index is out of range"));
         emit_line(e, "}");
     }
 }
@@ -180,7 +169,7 @@ static void check_index(Emit *e, const Expr *load)
 static const char *emit_load(Emit *e, const Expr *x)
 {
     const Place *pl = kernel_place(e->k, x->value);
-    check_index(e, x);
+    emit_check(e, x->value, x->idx);
     const char *at = emit_ix(e, place_offset(e->p, pl, x->n, x->idx));
     Buf b;
     buf_init(&b, e->cx);
@@ -192,7 +181,7 @@ static const char *emit_load(Emit *e, const Expr *x)
 
 static bool has_load(const Expr *x)
 {
-    if (x->kind == EX_LOAD || (x->kind == EX_IX && reads_data(x->ix)))
+    if (x->kind == EX_LOAD || (x->kind == EX_IX && ix_reads_data(x->ix)))
         return true;
     for (int i = 0; i < x->n; i++)
         if (has_load(x->arg[i]))
@@ -325,6 +314,14 @@ void emit_stmts(Emit *e, const Stmts *list)
         case S_FOR:
             emit_for(e, s);
             break;
+        case S_IF: {
+            emit_line(e, "if (%s) {", emit_ex(e, s->expr));
+            int mark = emit_push(e);
+            emit_stmts(e, &s->body);
+            emit_pop(e, mark);
+            emit_line(e, "}");
+            break;
+        }
         case S_LET:
             emit_line(e, "sn_i64 %s%d = %s;", s->var->name, s->var->id, emit_ix(e, s->ix));
             break;

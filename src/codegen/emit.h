@@ -32,6 +32,7 @@ void emit_pop(Emit *e, int mark);
 const char *emit_ix(Emit *e, const Ix *a);
 const char *emit_ex(Emit *e, const Expr *x); /* the name of a local (or a literal) that holds the value */
 const char *emit_ptr(Emit *e, const Place *pl); /* "p3": the base pointer of a place, as char pointer */
+void emit_check(Emit *e, const Value *v, const Ix *const *idx); /* that data-chosen indices are in range */
 int emit_site(Emit *e, const Value *v, const char *what); /* number of an error site, >= 1 */
 void emit_stmts(Emit *e, const Stmts *list);
 void emit_contract(Emit *e, const Contract *c);

@@ -46,6 +46,13 @@ void emit_body_call(Emit *e, const Stmt *s)
     emit_line(e, "sn_i64 ss[%d];", n);
     for (int i = 0; i < s->n_ports; i++) {
         const PortRef *r = &s->port[i];
+        if (r->scalar) {
+            emit_line(e, "sn_i64 s%d = %s;", i, emit_ix(e, r->scalar));
+            emit_line(e, "pp[%d] = &s%d;", i, i);
+            emit_line(e, "ss[%d] = 0;", i);
+            continue;
+        }
+        emit_check(e, r->value, r->idx);
         const Place *pl = kernel_place(e->k, r->value);
         int bytes = dtype_bytes(r->value->type);
         const char *at = emit_ix(e, ix_muli(e->p, place_offset(e->p, pl, r->value->rank, r->idx), bytes));

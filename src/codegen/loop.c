@@ -53,7 +53,10 @@ static void print_body(Buf *b, const Stmt *s, int depth)
     buf_puts(b, " {\n");
     for (int i = 0; i < s->n_ports; i++) {
         buf_printf(b, "%*sport %d = ", depth * 2 + 2, "", i);
-        print_index(b, s->port[i].value, s->port[i].idx);
+        if (s->port[i].scalar)
+            ix_print(b, s->port[i].scalar);
+        else
+            print_index(b, s->port[i].value, s->port[i].idx);
         buf_puts(b, " step ");
         ix_print(b, s->port[i].step);
         buf_putc(b, '\n');
@@ -69,6 +72,13 @@ static void print_stmt(Buf *b, const Stmt *s, int depth)
     case S_FOR:
         buf_printf(b, "%s %s%d < ", s->loop == LOOP_PARALLEL ? "parallel" : "for", s->var->name, s->var->id);
         ix_print(b, s->var->extent);
+        buf_puts(b, " {\n");
+        print_stmts(b, &s->body, depth + 1);
+        buf_printf(b, "%*s}\n", depth * 2, "");
+        return;
+    case S_IF:
+        buf_puts(b, "if ");
+        ex_print(b, s->expr);
         buf_puts(b, " {\n");
         print_stmts(b, &s->body, depth + 1);
         buf_printf(b, "%*s}\n", depth * 2, "");
@@ -175,7 +185,7 @@ static void check_stmts(Check *c, const Stmts *list)
         if (s->acc >= c->k->n_accs && (s->kind == S_ACC || s->kind == S_UPDATE))
             ctx_report(c->cx, ST_INTERNAL, NULL, "kernel %s: accumulator out of range", c->k->name);
         for (int j = 0; j < s->n_ports; j++)
-            if (!kernel_place(c->k, s->port[j].value))
+            if (s->port[j].value && !kernel_place(c->k, s->port[j].value))
                 ctx_report(c->cx, ST_INTERNAL, NULL, "kernel %s: a port has no place", c->k->name);
         check_stmts(c, &s->body);
     }

@@ -23,6 +23,7 @@ typedef struct Place {
 
 typedef enum {
     S_FOR,    /* var from 0 below its extent: body. The first of a kernel may be PARALLEL. */
+    S_IF,     /* body only where expr is true */
     S_LET,    /* var stands for `ix` inside the body (one evaluation instead of many) */
     S_ACC,    /* a scalar accumulator `acc` of type `type` starts as `expr` */
     S_UPDATE, /* acc = red(acc, expr) */
@@ -35,6 +36,7 @@ typedef enum { LOOP_SERIAL, LOOP_PARALLEL } LoopKind;
 /* One port of a vector body: element idx (with row and lane variables at 0) of a value, and how the pointer moves. */
 typedef struct PortRef {
     const Value *value;
+    const Ix *scalar; /* instead of a value: an i64 that is computed before the body */
     const Ix *idx[MAX_RANK];
     const Ix *step; /* elements of memory per row */
 } PortRef;

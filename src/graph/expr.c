@@ -306,7 +306,7 @@ const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi)
     return ix_data(p, ex_cast(p, DT_I64, e), lo, hi);
 }
 
-static bool ix_reads_data(const Ix *a)
+bool ix_reads_data(const Ix *a)
 {
     for (int i = 0; i < a->n; i++)
         for (int j = 0; j < a->term[i].n; j++) {

@@ -218,6 +218,7 @@ const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi);
 Scalar prim_eval(Prim op, DType in, DType out, const Scalar *arg); /* the meaning of a primitive */
 /* No loads: the value depends on variables and symbols alone. */
 bool ex_depends_on_ix_only(const Expr *e);
+bool ix_reads_data(const Ix *a);
 bool ex_reads_data(const Expr *load); /* some index of the load is data */
 bool ex_uses_var(const Expr *e, const Var *v);
 bool ex_uses_syms(const Expr *e); /* any symbol */

@@ -32,7 +32,7 @@ const Region *sched_region(const Sched *s, const Value *v);
 Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at, Subst *subst);
 
 void sched_scalar(Sched *s, Stmts *into, int stage); /* any stage, element by element */
-/* Vector bodies and contractions; false if the stage is not of their kind. */
-bool sched_vector(Sched *s, Stmts *into, int stage);
+/* Vector bodies and contractions; 0 or false if the stage is not of their kind. */
+int sched_vector(Sched *s, Stmts *into, int stage); /* how many stages it took; 0: none */
 bool sched_contraction(Sched *s, Stmts *into, int stage);
 #endif

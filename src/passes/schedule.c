@@ -34,6 +34,75 @@ static const Ix *strides(Sched *s, const Value *v, const Ix *const *extent, cons
     return n;
 }
 
+typedef struct Readers {
+    const Value *v;
+    const Expr *load;
+    int loads;
+} Readers;
+
+static void note_reader(void *user, const Expr *load, bool in_index)
+{
+    Readers *r = user;
+    if (load->value != r->v)
+        return;
+    r->load = load;
+    r->loads += 1 + in_index; /* a load inside an index is never in place */
+}
+
+/* A value whose only reader is a map at the same element is computed in the reader's memory. Its strides there
+ * are those of the reader's axes that its own axes follow; what they give is compared as a whole. */
+static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
+{
+    Pool *p = s->p;
+    Readers reads = {v, NULL, 0};
+    const Def *reader = NULL;
+    int reader_stage = 0;
+    for (int i = 0; i < s->g->stages.n; i++) {
+        int before = reads.loads;
+        ex_visit_loads(s->cx, s->g->stages.at[i]->body, note_reader, &reads);
+        if (reads.loads > before) {
+            reader = s->g->stages.at[i];
+            reader_stage = i;
+        }
+    }
+    if (reads.loads != 1 || reader->red != RED_NONE || dtype_bytes(reader->out->type) != dtype_bytes(v->type))
+        return false;
+    Place to = *sched_place(s, reader->out, true);
+    Place mine = to;
+    mine.value = v;
+    const Ix *there = ix_int(p, 0), *here = ix_int(p, 0);
+    for (int j = 0; j < reader->n_axes; j++)
+        there = ix_add(p, there, ix_mul(p, ix_of_var(p, reader->axis[j]), to.stride[j]));
+    for (int k = 0; k < v->rank; k++) {
+        const Ix *at = reads.load->idx[k];
+        mine.stride[k] = ix_int(p, 0);
+        for (int j = 0; j < reader->n_axes; j++) {
+            if (at == ix_of_var(p, reader->axis[j]) && !ix_is(reader->axis[j]->extent, 1)) {
+                mine.stride[k] = to.stride[j];
+                mine.origin[k] = to.origin[j];
+            }
+            const Atom *a = at->n == 1 && at->c == 0 && at->term[0].n == 1 ? at->term[0].atom[0] : NULL;
+            if (a && (a->kind == AT_DIV || a->kind == AT_MOD) && a->a == ix_of_var(p, reader->axis[j])) {
+                mine.stride[k] = a->kind == AT_MOD ? to.stride[j] : ix_mul(p, to.stride[j], a->b);
+                if (to.origin[j])
+                    return false;
+                mine.origin[k] = NULL;
+            }
+        }
+        if (ix_is(v->dim[k], 1))
+            mine.origin[k] = NULL;
+        here = ix_add(p, here, ix_mul(p, at, mine.stride[k]));
+        if (!ix_is(v->dim[k], 1) && ix_is(mine.stride[k], 0))
+            return false;
+    }
+    (void)r;
+    (void)reader_stage;
+    if (here != there)
+        return false;
+    *pl = mine;
+    return true;
+}
+
 const Place *sched_place(Sched *s, const Value *v, bool written)
 {
     Kernel *k = s->k;
@@ -44,7 +113,9 @@ const Place *sched_place(Sched *s, const Value *v, bool written)
         return known;
     Place pl = {.value = v, .arg = -1};
     const Region *r = sched_region(s, v);
-    if (r && !value_materialised(s->m, v)) {
+    if (written && r && !value_materialised(s->m, v) && in_place(s, v, r, &pl)) {
+        /* the memory of the value that takes its place */
+    } else if (r && !value_materialised(s->m, v)) {
         const Ix *extent[MAX_RANK];
         for (int i = 0; i < v->rank; i++) {
             extent[i] = r->span[i].cap;
@@ -158,6 +229,17 @@ static void kernel_nodes(Sched *s)
     }
 }
 
+/* The stage, and as many after it as share its loops; returns how many. */
+static int schedule_stages(Sched *s, int stage)
+{
+    int n = 0;
+    if (s->m->opt.level == 2)
+        n = sched_contraction(s, &s->k->body, stage) ? 1 : sched_vector(s, &s->k->body, stage);
+    if (!n)
+        sched_scalar(s, &s->k->body, stage);
+    return MAX(n, 1);
+}
+
 static void schedule_group(Module *m, Group *g)
 {
     Sched s = {.m = m, .cx = m->cx, .p = m->graph->pool, .g = g, .scratch = ix_int(m->graph->pool, 0)};
@@ -176,10 +258,8 @@ static void schedule_group(Module *m, Group *g)
         VEC_PUSH(m->cx, &s.k->tile, s.tiling.at[i].var);
         s.k->tiles = ix_mul(s.p, s.k->tiles, s.tiling.at[i].var->extent);
     }
-    for (int i = 0; i < n; i++)
-        if (m->opt.level < 2 ||
-            (!sched_contraction(&s, &s.k->body, i) && !sched_vector(&s, &s.k->body, i)))
-            sched_scalar(&s, &s.k->body, i);
+    for (int i = 0; i < n;)
+        i += schedule_stages(&s, i);
     s.k->scratch = s.scratch;
     kernel_verify(m->cx, s.k);
 }
