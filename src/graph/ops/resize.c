@@ -82,23 +82,26 @@ static const Expr *as_num(Resize *r, const Ix *i)
 static bool exact_coord(Resize *r, const Axis *a, const Ix *o, Coord *c)
 {
     Pool *p = r->o->pool;
-    const Ix *Q = ix_int(p, a->q);
+    const Ix *Q = ix_int(p, a->q), *odd = ix_addi(p, ix_muli(p, o, 2), 1);
     bool fixed = ix_is_const(a->in) && ix_is_const(a->out);
     bool whole = a->p && a->q && (a->q == 1 || (fixed && a->in->c * a->p == a->out->c * a->q));
     if (!a->p)
         return false;
     switch (r->transform) {
-    case SYMMETRIC:
+    case SYMMETRIC: /* from center to center: in/2 + (o + 1/2 - out/2) * q/p - 1/2 */
+        c->num = ix_add(p, ix_mul(p, ix_sub(p, odd, a->out), Q), ix_muli(p, ix_addi(p, a->in, -1), a->p));
+        c->den = 2 * a->p;
+        return true;
     case PYTORCH:
-        if (!whole || (r->transform == PYTORCH && (fixed ? a->out->c < 2 : a->p < 2)))
+        if (!whole || (fixed ? a->out->c < 2 : a->p < 2))
             return false;
         /* fall through */
     case HALF_PIXEL:
-        c->num = ix_addi(p, ix_mul(p, ix_addi(p, ix_muli(p, o, 2), 1), Q), -a->p);
+        c->num = ix_addi(p, ix_mul(p, odd, Q), -a->p);
         c->den = 2 * a->p;
         return true;
     case TF_HALF:
-        c->num = ix_mul(p, ix_addi(p, ix_muli(p, o, 2), 1), Q);
+        c->num = ix_mul(p, odd, Q);
         c->den = 2 * a->p;
         return true;
     case ASYMMETRIC:
@@ -203,11 +206,12 @@ static const Expr *round_inexact(Resize *r, const Axis *a, const Expr *x)
     }
 }
 
-/* For an upsampling by a whole p, is the nearest position o div p throughout? It is if it is for o < p. */
+/* For an upsampling by a whole p, is the nearest position o div p throughout? It is if it is for o < p, where
+ * the coordinate moves on by 1 with every p positions. */
 static bool is_repeat(Resize *r, const Axis *a)
 {
     Pool *p = r->o->pool;
-    bool repeat = a->q == 1 && a->p < 4096;
+    bool repeat = a->q == 1 && a->p < 4096 && r->transform != ALIGN_CORNERS;
     for (int64_t i = 0; i < a->p && repeat; i++) {
         Coord c = {0};
         repeat = exact_coord(r, a, ix_int(p, i), &c) && ix_is(round_exact(p, r->rounding, false, c.num, c.den), 0);
