@@ -104,6 +104,17 @@ const char body_c_prelude[] =
     "}\n"
     "SN_FN float sn_f16d(double x) { return sn_f16(sn_odd(x)); }\n"
     "SN_FN float sn_bf16d(double x) { return sn_bf16(sn_odd(x)); }\n"
+    /* A 64-bit integer as a double that still tells on which side of a tie it was. */
+    "SN_FN double sn_sticky_u64(sn_u64 a)\n"
+    "{\n"
+    "    if (a >> 53)\n"
+    "        return (double)(sn_i64)(a >> 11 | ((a & 0x7ff) != 0)) * 0x1p11;\n"
+    "    return (double)(sn_i64)a;\n"
+    "}\n"
+    "SN_FN double sn_sticky_i64(sn_i64 a)\n"
+    "{\n"
+    "    return a < 0 ? -sn_sticky_u64(0ul - (sn_u64)a) : sn_sticky_u64((sn_u64)a);\n"
+    "}\n"
     /* float to integer: toward zero, saturating; NaN is 0. */
     "SN_FN sn_i64 sn_sat(double x, sn_i64 lo, sn_i64 hi)\n"
     "{\n"

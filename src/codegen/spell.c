@@ -149,15 +149,25 @@ static void spell_cast_to_int(Buf *out, DType in, DType to, const char *a)
             ctypes[to].hi);
 }
 
-/* To a 16-bit float everything that a float can't hold exactly goes by way of double. */
+/* To a 16-bit float in one rounding, by way of a double that is exact or says on which side of a
+ * tie it is. */
+static void spell_cast_to_half(Buf *out, DType in, DType to, const char *a)
+{
+    const char *name = to == DT_F16 ? "sn_f16" : "sn_bf16";
+    if (in == to)
+        buf_puts(out, a);
+    else if (is_half(in) || in == DT_F32)
+        buf_printf(out, "%s(%s)", name, a);
+    else if (in == DT_I64 || in == DT_U64)
+        buf_printf(out, "%sd(sn_sticky_%s(%s))", name, in == DT_I64 ? "i64" : "u64", a);
+    else
+        buf_printf(out, "%sd((double)%s)", name, a);
+}
+
 static void spell_cast_to_float(Buf *out, DType in, DType to, const char *a)
 {
-    bool direct = is_half(in) || in == DT_F32;
-    const char *name = to == DT_F16 ? "sn_f16" : "sn_bf16";
-    if (is_half(to) && direct)
-        buf_printf(out, in == to ? "%s%s" : "%s(%s)", in == to ? "" : name, a);
-    else if (is_half(to))
-        buf_printf(out, in == DT_U64 ? "%sd(sn_u64_f64(%s))" : "%sd((double)%s)", name, a);
+    if (is_half(to))
+        spell_cast_to_half(out, in, to, a);
     else if (in == DT_U64)
         buf_printf(out, "sn_u64_%s(%s)", to == DT_F64 ? "f64" : "f32", a);
     else if (in == DT_U32)
