@@ -12,6 +12,19 @@ Axes axes_kept(Op *o, int rank, unsigned mask)
     return a;
 }
 
+const Ix *axes_opaque(Op *o, const Ix *f)
+{
+    return ix_is_const(f) ? f : ix_of_sym(o->pool, ix_sym_fresh(o->pool, ex_ix(o->pool, f), 0));
+}
+
+static bool all_known(const Axes *a)
+{
+    for (int k = 0; k < a->rank; k++)
+        if (!ix_is_const(a->in[k]))
+            return false;
+    return true;
+}
+
 /* f where the flag is 0, and `other` where it is 1. */
 static const Ix *choose(Pool *p, const Ix *flag, const Ix *f, const Ix *other)
 {
@@ -28,6 +41,7 @@ const Ix **axes_dims(Op *o, const Axes *a, const Ix *const *dim)
             const Ix *kept = choose(p, a->in[k], dim[k], ix_int(p, 1));
             out[j] = ix_add(p, out[j], ix_mul(p, a->is[k][j], kept));
         }
+        out[j] = all_known(a) ? out[j] : axes_opaque(o, out[j]);
     }
     return out;
 }

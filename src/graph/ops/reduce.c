@@ -22,7 +22,7 @@ static void drop_reduced(Op *o, Axes *a, int n_reduced)
     for (int k = 0; k < a->rank; k++) {
         const Ix *stays = ix_sub(p, ix_int(p, 1), a->in[k]);
         for (int j = 0; j < a->out_rank; j++)
-            a->is[k][j] = ix_mul(p, stays, same(p, place, ix_int(p, j)));
+            a->is[k][j] = axes_opaque(o, ix_mul(p, stays, same(p, place, ix_int(p, j))));
         place = ix_add(p, place, stays);
     }
 }
@@ -44,8 +44,10 @@ static void mark_axes(Op *o, Axes *a, const Value *list, int n)
         for (int k = 0; k < a->rank; k++)
             a->in[k] = ix_max(p, a->in[k], same(p, axis, ix_int(p, k)));
     }
-    for (int k = 0; k < a->rank; k++)
+    for (int k = 0; k < a->rank; k++) {
+        a->in[k] = axes_opaque(o, a->in[k]);
         sum = ix_add(p, sum, a->in[k]);
+    }
     op_require_equal(o, sum, ix_int(p, n), "an axis is given twice");
 }
 

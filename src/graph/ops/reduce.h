@@ -16,6 +16,8 @@ typedef struct Axes {
 
 /* The axes k with bit k of `mask`, kept with extent 1. */
 Axes axes_kept(Op *o, int rank, unsigned mask);
+/* f as a symbol of its own unless it is constant: products of such forms stay small. */
+const Ix *axes_opaque(Op *o, const Ix *f);
 /* The result's dims for an operand with dims `dim`. */
 const Ix **axes_dims(Op *o, const Axes *a, const Ix *const *dim);
 /* From indices i of the result those of the operand, 0 on reduced axes. */
