@@ -300,27 +300,46 @@ static void use_batch(Op *o, Batch *b)
     b->var = var;
 }
 
-/* BatchNormalization (ai.onnx 1, 6, 7, 9, 14, 15): (x - mean) / sqrt(var + epsilon) * scale + B, as
- * x*a + b with a = scale / sqrt(var + epsilon), b = B - mean*a, which folding makes constants. */
+/* a = scale / sqrt(var + epsilon) */
+static Value *batch_slope(Op *o, const Batch *b)
+{
+    Pool *p = o->pool;
+    Build f = op_temp(o, b->t, b->scale->rank, b->scale->dim);
+    const Expr *x = CAST(b->t, op_load(o, b->var, f.i));
+    x = SQRT(ADD(x, K(epsilon_of(o))));
+    return build_map(&f, DIV(CAST(b->t, op_load(o, b->scale, f.i)), x));
+}
+
+/* B - mean*a */
+static Value *batch_offset(Op *o, const Batch *b, const Value *a)
+{
+    Pool *p = o->pool;
+    Build f = op_temp(o, b->t, b->scale->rank, b->scale->dim);
+    const Expr *shift = MUL(CAST(b->t, op_load(o, b->mean, f.i)), op_load(o, a, f.i));
+    return build_map(&f, SUB(CAST(b->t, op_load(o, b->bias, f.i)), shift));
+}
+
+/* BatchNormalization (ai.onnx 1, 6, 7, 9, 14, 15): (x - mean) / sqrt(var + epsilon) * scale + B. In
+ * inference as x*a + (B - mean*a), whose two parameters folding makes constants; in training, where
+ * mean and x may nearly cancel against a huge a, as (x - mean)*a + B. */
 static void batch_normalization(Op *o)
 {
     Pool *p = o->pool;
     Batch b = batch_inputs(o);
-    if (in_training(o))
+    bool training = in_training(o);
+    if (training)
         use_batch(o, &b);
     else if (op_has_out(o, 1))
         op_error(o, "outputs besides the first need training mode");
-    Build fa = op_temp(o, b.t, b.scale->rank, b.scale->dim);
-    const Expr *x = CAST(b.t, op_load(o, b.var, fa.i));
-    x = DIV(CAST(b.t, op_load(o, b.scale, fa.i)), SQRT(ADD(x, K(epsilon_of(o)))));
-    Value *a = build_map(&fa, x);
-    Build fb = op_temp(o, b.t, b.scale->rank, b.scale->dim);
-    x = MUL(CAST(b.t, op_load(o, b.mean, fb.i)), op_load(o, a, fb.i));
-    Value *c = build_map(&fb, SUB(CAST(b.t, op_load(o, b.bias, fb.i)), x));
+    Value *a = batch_slope(o, &b), *offset = training ? NULL : batch_offset(o, &b, a);
     Build y = op_out(o, 0, b.x->type, b.x->rank, b.x->dim);
     const Ix *at[MAX_RANK];
     param_at(o, &b, y.i, at);
-    x = ADD(MUL(CAST(b.t, op_load(o, b.x, y.i)), op_load(o, a, at)), op_load(o, c, at));
+    const Expr *x = CAST(b.t, op_load(o, b.x, y.i)), *slope = op_load(o, a, at);
+    if (training)
+        x = ADD(MUL(SUB(x, op_load(o, b.mean, at)), slope), CAST(b.t, op_load(o, b.bias, at)));
+    else
+        x = ADD(MUL(x, slope), op_load(o, offset, at));
     build_map(&y, CAST(b.x->type, x));
 }
 OP("BatchNormalization", "", 1, batch_normalization)
