@@ -141,9 +141,16 @@ static void read_attr(Ctx *cx, Attr *a, const char *value, size_t n)
 {
     const char *last = value + n - 1;
     VEC(int64_t) ints = {0};
+    VEC(float) floats = {0};
     a->s = ctx_strndup(cx, value, n);
     a->s_len = (int)n;
-    if (*value == '[') {
+    if (*value == '[' && memchr(value, 'f', n)) {
+        for (const char *s = value + 1; *s != ']'; s += strcspn(s, ",]"), s += *s == ',')
+            VEC_PUSH(cx, &floats, (float)parse_double(s, &last));
+        a->kind = ATTR_FLOATS;
+        a->floats = floats.at;
+        a->n = floats.n;
+    } else if (*value == '[') {
         for (char *s = (char *)value + 1; *s != ']'; s += *s == ',')
             VEC_PUSH(cx, &ints, strtoll(s, &s, 10));
         a->kind = ATTR_INTS;
@@ -160,13 +167,24 @@ static void read_attr(Ctx *cx, Attr *a, const char *value, size_t n)
     }
 }
 
+static void read_tensor_attr(Run *r, Attr *a, const char *value, size_t n)
+{
+    const char *text = ctx_strndup(r->cx, value + 1, n - 2);
+    const Ix *dim[MAX_RANK];
+    a->kind = ATTR_TENSOR;
+    a->tensor = read_tensor(r, &text, dim);
+}
+
 static void read_attrs(Run *r, const char *s)
 {
     VEC(Attr) attrs = {0};
     for (s = past_space(s); *s; s = past_space(s)) {
-        size_t name = strcspn(s, "="), value = strcspn(s + name, " ");
-        Attr a = {.name = ctx_strndup(r->cx, s, name)};
-        read_attr(r->cx, &a, s + name + 1, value - 1);
+        size_t name = strcspn(s, "=") + 1, value = strcspn(s + name, " ");
+        Attr a = {.name = ctx_strndup(r->cx, s, name - 1)};
+        if (s[name] == '{')
+            read_tensor_attr(r, &a, s + name, value = strcspn(s + name, "}") + 1);
+        else
+            read_attr(r->cx, &a, s + name, value);
         VEC_PUSH(r->cx, &attrs, a);
         s += name + value;
     }
@@ -252,7 +270,8 @@ static void compare_outputs(Run *r, Interp *it, const char *s)
             s = past_space(s + 1);
         else {
             Tensor *want = read_tensor(r, &s, dim);
-            compare(r, k, interp_def(it, r->node->out[k]->def), want);
+            const Value *v = r->node->out[k];
+            compare(r, k, v->data ? v->data : interp_def(it, v->def), want);
         }
         s += *s == ';';
     }
