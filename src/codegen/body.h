@@ -10,7 +10,8 @@
  * be used inside any later loop (broadcast). A value made inside a loop is visible only in that
  * loop, except those of the reductions (B_RSUM...), which are visible after their loop's B_END. A
  * body may have several loops. After each row, every port's pointer advances by its step (bytes;
- * may be 0 or negative). n >= 1 and rows >= 0.
+ * may be 0 or negative). n >= 0 (reductions over no lanes give their identities) and
+ * rows >= 0.
  *
  * Ports. PORT_LANES: element `lane` of the row: consecutive in memory. PORT_ROW: one element per
  * row (a load is broadcast; a store outside the loops writes one element). Pointers need only the

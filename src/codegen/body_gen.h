@@ -45,6 +45,7 @@ typedef struct Gen {
     int copy;          /* which copy of the loop body */
     int unroll;
     bool tail, streaming, nontemporal;
+    bool measuring; /* the first time, one copy of each loop shows the pressure */
     bool *live; /* is the instruction needed? */
 } Gen;
 

@@ -180,26 +180,34 @@ static int choose_unroll(const Gen *g, int first, int end)
     return n <= 40 ? 4 : n <= 120 ? 2 : 1;
 }
 
-static void gen_loop(Gen *g, int first, int end)
+/* The loop in all its versions: non-temporal, unrolled, vector by vector, and what is left. */
+static void gen_versions(Gen *g, int first, int end)
 {
-    XCode *x = &g->x;
-    int fixed = g->n_fixed;
-    g->unroll = choose_unroll(g, first, end);
-    g->high = 0;
-    begin_accumulators(g, first, end);
-    x86_byte(x, 0x31); /* xor ecx, ecx */
-    x86_byte(x, 0xC9);
     int unaligned = g->streaming ? gen_alignment_test(g, first, end) : 0;
     if (unaligned) {
         g->nontemporal = true;
         gen_full_vectors(g, first, end, g->unroll);
         g->nontemporal = false;
-        x86_land(x, unaligned);
+        x86_land(&g->x, unaligned);
     }
     if (g->unroll > 1)
         gen_full_vectors(g, first, end, g->unroll);
     gen_full_vectors(g, first, end, 1);
     gen_tail(g, first, end);
+}
+
+static void gen_loop(Gen *g, int first, int end)
+{
+    int fixed = g->n_fixed;
+    g->unroll = choose_unroll(g, first, end);
+    g->high = 0;
+    begin_accumulators(g, first, end);
+    x86_byte(&g->x, 0x31); /* xor ecx, ecx */
+    x86_byte(&g->x, 0xC9);
+    if (g->measuring)
+        gen_full_vectors(g, first, end, 1);
+    else
+        gen_versions(g, first, end);
     end_accumulators(g, first, end);
     g->most = MAX(g->most, g->high);
     g->limit = g->row_limit;
@@ -437,9 +445,10 @@ BodyCode body_encode(Ctx *cx, const Body *b, const char *isa, bool streaming_sto
         ctx_fail(cx, ST_INTERNAL, NULL, "a body that is not encodable for %s", isa);
     Gen g;
     gen_init(&g, cx, &v, streaming_stores);
+    g.measuring = true;
     int more = gen_function(&g, 0, 16 - MAX_PINNED);
-    if (more > 0)
-        gen_function(&g, more, g.most);
+    g.measuring = false;
+    gen_function(&g, MAX(more, 0), g.most);
     VConst *pool = NEW_N(cx, VConst, v.pool.n + 2);
     memcpy(pool, v.pool.at, (size_t)v.pool.n * sizeof *pool);
     memset(pool + v.pool.n, 255, sizeof *pool);

@@ -10,7 +10,7 @@
 #define SINTER_CONTRACT_H
 #include "codegen/loop.h"
 
-enum { CONTRACT_ROWS = 48 }; /* rows whose pointers are made at a time; they share a pass over B */
+enum { CONTRACT_ROWS = 64 }; /* rows whose pointers are made at a time; they share a pass over B */
 struct Contract {
     const Value *out, *a, *b;
     int n_m, n_tap;

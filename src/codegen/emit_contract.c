@@ -97,9 +97,10 @@ static void tile_loop_open(Emit *e, const Contract *c)
 
 static void tiles_tier1(Emit *e, const Contract *c)
 {
-    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += %d) {", CONTRACT_ROWS);
+    emit_line(e, "sn_i64 blocks = (rows + %d) / %d, block;", CONTRACT_ROWS - 1, CONTRACT_ROWS);
+    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += block, blocks--) {");
     int mark = emit_push(e);
-    emit_line(e, "sn_i64 block = sn_imin(rows - r0, %d);", CONTRACT_ROWS);
+    emit_line(e, "block = (rows - r0 + blocks - 1) / blocks;");
     emit_line(e, "{");
     emit_push(e);
     tile_loop_open(e, c);

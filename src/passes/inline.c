@@ -17,6 +17,7 @@ typedef struct Use {
     bool contracted;  /* some load is an operand of a contraction */
     bool repeated;    /* some reader iterates more often than the value has elements */
     bool view, inlined;
+    bool other_node;  /* some reader belongs to another node */
     int cost, big_operands;
 } Use;
 
@@ -52,6 +53,7 @@ static void count_use(void *user, const Expr *load, bool in_index)
     Inline *in = user;
     Use *u = &in->use[load->value->id];
     u->sites++;
+    u->other_node |= load->value->origin != in->reader->out->origin;
     u->in_index |= in_index;
     u->repeated |= in->iterations > value_volume(load->value);
     u->contracted |= in->contraction && (load == in->roles.a || load == in->roles.b);
@@ -72,9 +74,11 @@ static bool is_view(const Expr *e)
     return e->prim == P_select && is_view(e->arg[1]) && is_view(e->arg[2]) && ex_depends_on_ix_only(e->arg[0]);
 }
 
-static bool wanted(const Value *v, const Use *u)
+static bool wanted(const Inline *in, const Value *v, const Use *u)
 {
     if (v->keep || !v->def || v->def->red != RED_NONE)
+        return false;
+    if (in->m->opt.fuse == 0 && !u->view && u->other_node)
         return false;
     if (u->view)
         return true;
@@ -139,7 +143,7 @@ static void round_of_inlining(Module *m)
             ex_visit_loads(m->cx, d->body, count_operand, u);
         else
             u->big_operands = -1;
-        u->inlined = wanted(d->out, u);
+        u->inlined = wanted(&in, d->out, u);
     }
     pass_dce(m);
 }

@@ -247,17 +247,17 @@ static bool match_reduction(Nest *nest, NestStage *st, const Def *d)
     return true;
 }
 
-typedef struct Uses {
+typedef struct SegmentUses {
     Nest *nest;
     int latest;   /* the last segment that makes something this stage loads */
     bool pending; /* a reduction made in the open loop is loaded */
     int open;
-} Uses;
+} SegmentUses;
 
 static void note_use(void *user, const Expr *load, bool in_index)
 {
     (void)in_index;
-    Uses *u = user;
+    SegmentUses *u = user;
     const NestStage *st = nest_stage_of(u->nest, load);
     if (st && st->kind == NS_REDUCE && st->segment == u->open)
         u->pending = true;
@@ -267,7 +267,7 @@ static void note_use(void *user, const Expr *load, bool in_index)
 static void place_in_segment(Nest *nest, NestStage *st, const Expr *body)
 {
     bool lanes = st->kind != NS_ROW;
-    Uses u = {nest, 0, false, nest->n_segments - 1};
+    SegmentUses u = {nest, 0, false, nest->n_segments - 1};
     ex_visit_loads(nest->s->cx, body, note_use, &u);
     bool fits = nest->n_segments && nest->loop[nest->n_segments - 1] == lanes && !u.pending;
     if (!fits)

@@ -23,8 +23,9 @@ typedef struct Group {
     int id;
     VEC(Def *) stages;
     Kernel *kernel;    /* filled by schedule */
-    const Node *node;  /* with --no-fuse: the node it computes */
+    int stamp;         /* of the last walk that came by */
 } Group;
+typedef VEC(Def *) Uses; /* the definitions that load a value */
 
 /* The memory of a value that steps read or write: the caller's, a constant's, or a piece of the arena that is
  * live from step `first` (written) to step `last` (read). */
@@ -64,6 +65,8 @@ typedef struct Module {
     int unfused_launches; /* one per node, views free */
     int64_t unfused_values, unfused_bytes; /* what they would materialise, at the hints */
     int nodes_final;      /* nodes whose results are needed, after folding */
+    Uses *uses;           /* by value id, while fusing */
+    int stamp;
     Group **home;         /* by value id, after fuse: the group that writes it to a buffer, or NULL */
 } Module;
 

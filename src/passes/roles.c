@@ -55,7 +55,9 @@ bool contraction_roles(Pool *p, const Def *d, Roles *r)
         terms *= ix_is_const(d->red_axis[k]->extent) ? d->red_axis[k]->extent->c : 64;
     }
     (void)p;
-    return n_n + n_m > 0 && terms >= MIN_K && (n_n > 0 || n_m > 0);
+    /* Without columns (depthwise, a vector) lanes would stay empty; one row against a matrix that is not packed
+     * ahead costs more to pack than to multiply. Both are plain reductions. */
+    return n_n > 0 && terms >= MIN_K && (n_m > 0 || value_is_const(r->b->value));
 }
 
 static void cost_of(Map *seen, const Expr *e, int *cost)

@@ -16,8 +16,13 @@ typedef struct Sched {
 
 /* Is the value read outside its group, or an output? Such values live in buffers. */
 bool value_materialised(const Module *m, const Value *v);
-/* Chooses the tile loops of a group. */
-void choose_tiling(Module *m, Group *g, Tiling *t);
+/* The tile loops for a group of these stages, the last being its root; false if there are no legal ones. */
+bool group_tiling(Module *m, Def *const *stage, int n, Tiling *t);
+static inline int64_t sat_volume(int64_t a, int64_t b)
+{
+    int64_t r;
+    return mul_ok(a, b, &r) ? r : INT64_MAX / 4;
+}
 
 /* The place of a value in the kernel, made on first use: argument or scratch. */
 const Place *sched_place(Sched *s, const Value *v, bool written);

@@ -92,6 +92,20 @@ static void variables(Passes *q, const Region *r, Subst *subst)
     q->row = q->n_axis ? q->axis[q->n_axis - 1] : NULL;
 }
 
+/* Without a lane axis the pass is row code. */
+static void open_lanes(const Passes *q, Translate *t)
+{
+    if (q->lane)
+        body_loop(t->body);
+    t->in_loop = q->lane != NULL;
+}
+
+static void close_lanes(const Passes *q, Translate *t)
+{
+    if (q->lane)
+        body_end(t->body);
+}
+
 static void fill_identity(Passes *q, Stmts *into)
 {
     Sched *s = q->s;
@@ -99,10 +113,9 @@ static void fill_identity(Passes *q, Stmts *into)
     translate_init(&t, s, q->row, q->lane, NULL);
     const Expr *id = ex_identity(s->p, q->d->red, q->d->acc);
     int v = translate(&t, id);
-    body_loop(t.body);
-    t.in_loop = true;
+    open_lanes(q, &t);
     body_store(t.body, translate_port(&t, q->d->out, q->at, true, q->lane != NULL), v);
-    body_end(t.body);
+    close_lanes(q, &t);
     translate_finish(&t, q->row ? q->row->extent : ix_int(s->p, 1), q->lane ? q->lane->extent : ix_int(s->p, 1));
     VEC_PUSH(s->cx, into, t.stmt);
 }
@@ -121,11 +134,10 @@ static void one_pass(Passes *q, Stmts *into, const Var *row, const Expr *body, c
     translate_init(&t, s, row, q->lane, NULL);
     bool lanes = q->lane != NULL;
     int in = translate_port(&t, q->d->out, at, false, lanes), out = translate_port(&t, q->d->out, at, true, lanes);
-    body_loop(t.body);
-    t.in_loop = true;
+    open_lanes(q, &t);
     int v = translate(&t, body), acc = body_load(t.body, in);
     body_store(t.body, out, body_prim(t.body, combine(q->d->red), lane_type(q->d->acc), acc, v, -1));
-    body_end(t.body);
+    close_lanes(q, &t);
     translate_finish(&t, row ? row->extent : ix_int(s->p, 1), q->lane ? q->lane->extent : ix_int(s->p, 1));
     VEC_PUSH(s->cx, into, t.stmt);
 }

@@ -49,6 +49,15 @@ static void note_reader(void *user, const Expr *load, bool in_index)
     r->loads += 1 + in_index; /* a load inside an index is never in place */
 }
 
+/* The innermost axis with more than one element is contiguous: loops over v run along it. */
+static bool inner_contiguous(const Value *v, const Place *pl)
+{
+    for (int i = v->rank - 1; i >= 0; i--)
+        if (!ix_is(v->dim[v->order[i]], 1))
+            return ix_is(pl->stride[v->order[i]], 1);
+    return true;
+}
+
 /* A value whose only reader is a map at the same element is computed in the reader's memory. Its strides there
  * are those of the reader's axes that its own axes follow; what they give is compared as a whole. */
 static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
@@ -97,7 +106,7 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
     }
     (void)r;
     (void)reader_stage;
-    if (here != there)
+    if (here != there || !inner_contiguous(v, &mine))
         return false;
     *pl = mine;
     return true;
@@ -249,7 +258,9 @@ static void schedule_group(Module *m, Group *g)
     s.region = NEW_N(m->cx, Region, n);
     kernel_nodes(&s);
     s.k->name = kernel_name(&s);
-    choose_tiling(m, g, &s.tiling);
+    s.tiling.n = 0;
+    if (m->opt.level > 1)
+        (void)group_tiling(m, g->stages.at, n, &s.tiling);
     tiling_vars(s.p, g->stages.at[n - 1], &s.tiling);
     if (!regions_of(s.p, g->stages.at, n, &s.tiling, s.region))
         ctx_fail(m->cx, ST_INTERNAL, NULL, "kernel %s: a stage has no region", s.k->name);

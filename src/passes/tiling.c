@@ -1,0 +1,186 @@
+/* tiling.c: the tile loops of a group, and whether the group is legal with them. */
+#include "passes/sched.h"
+
+/* Constants of the present schedule; issue "Fusion" replaces them by a cost model that is measured.
+ * TILE_ELEMENTS: elements of one tile of a group without contraction: its rows stay in L1.
+ * TILE_ROWS: rows of a contraction's tile: they share one pass over B (measured: 8 microkernel tiles).
+ * SMALL_WORK: below this much work a kernel need not be spread over the threads. */
+enum { TILE_ELEMENTS = 16384, TILE_ROWS = 48, SCRATCH_LIMIT = 256 * 1024, SMALL_WORK = 32768, MAX_STAGES = 48 };
+
+typedef struct Candidate {
+    Module *m;
+    Def *const *stage;
+    int n;
+    int contraction; /* index of the stage, or -1 */
+    int axis[MAX_RANK], n_axis; /* the root's axes with more than one element, outer to inner in memory */
+    int64_t ext[MAX_RANK];
+    int64_t work; /* of all stages, in cheap operations */
+} Candidate;
+
+static int64_t extent_hint(const Ix *e)
+{
+    return ix_is_const(e) ? e->c : MAX(ix_hint(e), 32); /* a symbol: typical sizes, not the default of 1 */
+}
+
+static int64_t def_volume(const Def *d)
+{
+    int64_t n = 1;
+    for (int k = 0; k < d->n_axes; k++)
+        n = sat_volume(n, extent_hint(d->axis[k]->extent));
+    return n;
+}
+
+static int64_t red_volume(const Def *d)
+{
+    int64_t n = 1;
+    for (int k = 0; k < d->n_red; k++)
+        n = sat_volume(n, extent_hint(d->red_axis[k]->extent));
+    return n;
+}
+
+static int64_t stage_cost(Module *m, const Def *d)
+{
+    return sat_volume(red_volume(d), 1 + ex_cost(m->cx, d->body));
+}
+
+static void describe(Candidate *c, Module *m, Def *const *stage, int n)
+{
+    *c = (Candidate){.m = m, .stage = stage, .n = n, .contraction = -1};
+    const Def *root = stage[n - 1];
+    for (int i = 0; i < root->n_axes; i++) {
+        int k = root->out->order[i];
+        if (ix_is(root->axis[k]->extent, 1))
+            continue;
+        c->ext[c->n_axis] = MAX(1, extent_hint(root->axis[k]->extent));
+        c->axis[c->n_axis++] = k;
+    }
+    for (int i = 0; i < n; i++) {
+        Roles r;
+        c->work += sat_volume(def_volume(stage[i]), stage_cost(m, stage[i]));
+        if (contraction_roles(m->graph->pool, stage[i], &r))
+            c->contraction = i;
+    }
+}
+
+static void add_axis(Tiling *t, const Candidate *c, int i, int64_t size)
+{
+    if (size < c->ext[i])
+        t->at[t->n++] = (TileAxis){.axis = c->axis[i], .size = size};
+}
+
+/* Outer axes one by one until what is inside has at most `target` elements; the last of them in even blocks. */
+static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, int limit, Tiling *t)
+{
+    int64_t inner = 1, tiles = 1;
+    t->n = 0;
+    for (int i = 0; i < c->n_axis; i++)
+        inner = sat_volume(inner, c->ext[i]);
+    for (int i = 0; i < limit; i++) {
+        if (inner <= target && tiles >= least_tiles)
+            return;
+        inner /= c->ext[i];
+        int64_t by_size = (c->ext[i] * inner + target - 1) / target, by_count = (least_tiles + tiles - 1) / tiles;
+        int64_t blocks = MIN(c->ext[i], MAX(by_size, by_count));
+        int64_t size = (c->ext[i] + blocks - 1) / blocks;
+        if (i == c->n_axis - 1) /* lanes: whole vectors */
+            size = MIN(c->ext[i], (size + 63) / 64 * 64);
+        add_axis(t, c, i, size);
+        tiles = sat_volume(tiles, (c->ext[i] + size - 1) / size);
+        inner = inner * size;
+        if (size > 1)
+            return;
+    }
+}
+
+/* Few rows against many weights: the columns are spread over the threads, in whole panels. */
+static bool tile_columns(const Candidate *c, Tiling *t)
+{
+    const Module *m = c->m;
+    if (c->contraction < 0 || m->opt.threads < 2 || !c->n_axis)
+        return false;
+    int last = c->n_axis - 1;
+    int64_t n = c->ext[last], rows = 1, k = red_volume(c->stage[c->contraction]);
+    for (int i = 0; i < last; i++)
+        rows *= c->ext[i];
+    if (rows * (k + n) > k * n || n < 2 * m->opt.nr)
+        return false;
+    int64_t panels = (n + m->opt.nr - 1) / m->opt.nr;
+    int64_t per = (panels + m->opt.threads - 1) / m->opt.threads;
+    t->n = 0;
+    add_axis(t, c, last, per * m->opt.nr);
+    return t->n > 0;
+}
+
+/* ---- legality ---------------------------------------------------------------------------------- */
+
+static bool outside(const Module *m, const Candidate *c, const Value *v)
+{
+    if (v->is_output || v->keep)
+        return true;
+    for (int i = 0; i < m->uses[v->id].n; i++) {
+        bool inside = false;
+        for (int j = 0; j < c->n && !inside; j++)
+            inside = c->stage[j] == m->uses[v->id].at[i];
+        if (!inside)
+            return true;
+    }
+    return false;
+}
+
+static bool legal(const Candidate *c, Tiling *t)
+{
+    Module *m = c->m;
+    Pool *p = m->graph->pool;
+    Region region[MAX_STAGES];
+    int64_t scratch = 0, tiled = 0, tiles = 1;
+    tiling_vars(p, c->stage[c->n - 1], t);
+    if (!regions_of(p, c->stage, c->n, t, region))
+        return false;
+    for (int i = 0; i < t->n; i++)
+        tiles = sat_volume(tiles, extent_hint(t->at[i].var->extent));
+    for (int i = 0; i < c->n; i++) {
+        const Def *d = c->stage[i];
+        int64_t volume = 1;
+        for (int k = 0; k < d->n_axes; k++)
+            volume = sat_volume(volume, extent_hint(region[i].span[k].cap));
+        tiled += sat_volume(sat_volume(volume, tiles), stage_cost(m, d));
+        if (outside(m, c, d->out)) {
+            if (!region_partitions(p, d, &region[i], t))
+                return false;
+        } else
+            scratch += volume * dtype_bytes(d->out->type);
+    }
+    if (scratch > SCRATCH_LIMIT && t->n) /* without tiles this is what unfused kernels would need too */
+        return false;
+    return tiled <= c->work + c->work / 7 || tiled - c->work < SMALL_WORK / 4;
+}
+
+static int64_t tile_count(const Tiling *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->n; i++)
+        n = sat_volume(n, extent_hint(t->at[i].var->extent));
+    return n;
+}
+
+bool group_tiling(Module *m, Def *const *stage, int n, Tiling *t)
+{
+    Candidate c;
+    if (n > MAX_STAGES)
+        return false;
+    describe(&c, m, stage, n);
+    int64_t threads = m->opt.threads, least = c.work > SMALL_WORK ? 2 * threads : 1;
+    if (tile_columns(&c, t) && legal(&c, t))
+        return true;
+    int64_t target = TILE_ELEMENTS / MIN(TILE_ELEMENTS, MAX(1, c.work / MAX(1, def_volume(stage[n - 1])) / 16));
+    if (c.contraction >= 0 && c.n_axis)
+        target = TILE_ROWS * c.ext[c.n_axis - 1];
+    int deepest = c.contraction >= 0 ? MAX(0, c.n_axis - 1) : c.n_axis;
+    for (int depth = deepest; depth >= 0; depth--) {
+        tile_outer(&c, MAX(target, 64), threads > 1 ? least : 1, depth, t);
+        if (legal(&c, t) && (n == 1 || threads == 1 || tile_count(t) >= threads || c.work <= SMALL_WORK))
+            return true;
+    }
+    t->n = 0;
+    return n == 1;
+}
