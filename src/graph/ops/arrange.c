@@ -1,10 +1,10 @@
 /* arrange.c: operators that insert, drop, repeat, join and cut axes. */
 #include "graph/ops/dims.h"
 
-/* ---- Squeeze and Unsqueeze --------------------------------------------------------------------- */
+/* ---- Squeeze and Unsqueeze ------------------------------------------------------------------- */
 
-/* is[k][j]: axis k of the operand is axis j of the result; conditions, for axes that come with the data. What no
- * axis of the operand stands for has extent 1. */
+/* is[k][j]: axis k of the operand is axis j of the result; conditions, for axes that come with the
+ * data. What no axis of the operand stands for has extent 1. */
 typedef const Expr *Match[MAX_RANK][MAX_RANK];
 
 static void late_view(Op *o, const Value *x, int rank, Match is)
@@ -17,7 +17,8 @@ static void late_view(Op *o, const Value *x, int rank, Match is)
             e = ex_select(p, is[k][j], ex_ix(p, x->dim[k]), e);
         dim[j] = dim_of_expr(o, e);
     }
-    op_require_equal(o, op_numel(o, rank, dim), op_numel(o, x->rank, x->dim), "the axes do not fit the input");
+    op_require_equal(o, op_numel(o, rank, dim), op_numel(o, x->rank, x->dim),
+        "the axes do not fit the input");
     Build y = op_out(o, 0, x->type, rank, dim);
     for (int k = 0; k < x->rank; k++) {
         at[k] = ix_int(p, 0);
@@ -49,7 +50,8 @@ static void late_match(Op *o, const Value *list, int n, int wide, bool squeeze, 
     op_require(o, ex2(p, eq, kept, ex_i(p, wide - n)), "an axis is given twice");
 }
 
-/* Squeeze (ai.onnx 1, 11, 13, 21, ...): drops axes of extent 1; without a list, all that have it. */
+/* Squeeze (ai.onnx 1, 11, 13, 21, ...): drops axes of extent 1; without a list, all that have it.
+ */
 static void squeeze(Op *o)
 {
     Pool *p = o->pool;
@@ -65,7 +67,8 @@ static void squeeze(Op *o)
     bool drop[MAX_RANK] = {false};
     for (int i = 0; i < n; i++) {
         drop[axes[i]] = true;
-        op_require_equal(o, x->dim[axes[i]], ix_int(p, 1), "an axis to be squeezed must have extent 1");
+        op_require_equal(o, x->dim[axes[i]], ix_int(p, 1),
+            "an axis to be squeezed must have extent 1");
     }
     const Ix *dim[MAX_RANK], *at[MAX_RANK];
     int rank = 0;
@@ -74,7 +77,8 @@ static void squeeze(Op *o)
             drop[k] = ix_is(x->dim[k], 1);
         if (n < 0 && !drop[k]) {
             const Expr *one = ex2(p, eq, ex_ix(p, x->dim[k]), ex_i(p, 1));
-            op_require(o, ex1(p, not, one), "an axis of unknown extent turned out to be 1; give 'axes'");
+            op_require(o, ex1(p, not, one),
+                "an axis of unknown extent turned out to be 1; give 'axes'");
         }
         if (!drop[k])
             dim[rank++] = x->dim[k];
@@ -86,7 +90,8 @@ static void squeeze(Op *o)
 }
 OP("Squeeze", "", 1, squeeze)
 
-/* Unsqueeze (ai.onnx 1, 11, 13, 21, ...): inserts axes of extent 1; the list counts in the result. */
+/* Unsqueeze (ai.onnx 1, 11, 13, 21, ...): inserts axes of extent 1; the list counts in the result.
+ */
 static void unsqueeze(Op *o)
 {
     const Value *x = op_in(o, 0, T_ANY), *list = op_opt(o, 1, T_INDEX);
@@ -120,7 +125,7 @@ static void unsqueeze(Op *o)
 }
 OP("Unsqueeze", "", 1, unsqueeze)
 
-/* ---- Expand and Tile --------------------------------------------------------------------------- */
+/* ---- Expand and Tile ------------------------------------------------------------------------- */
 
 /* The extent of an axis of extent d broadcast against s, where 1 gives way on both sides. */
 static const Ix *expanded(Op *o, const Ix *d, const Ix *s)
@@ -133,7 +138,8 @@ static const Ix *expanded(Op *o, const Ix *d, const Ix *s)
         op_require_equal(o, d, s, what);
         return s;
     }
-    const Expr *one = ex2(p, eq, ex_ix(p, s), ex_i(p, 1)), *same = ex2(p, eq, ex_ix(p, s), ex_ix(p, d));
+    const Expr *one = ex2(p, eq, ex_ix(p, s), ex_i(p, 1)),
+               *same = ex2(p, eq, ex_ix(p, s), ex_ix(p, d));
     op_require(o, ex2(p, or, one, same), what);
     return d;
 }
@@ -160,7 +166,8 @@ static void tile(Op *o)
     bool old = o->opset < 6;
     const Value *x = op_in(o, 0, T_ANY), *times = op_in(o, 1, old ? T_NUM : T_BIT(DT_I64));
     const Ix *dim[MAX_RANK], *at[MAX_RANK], *one = ix_int(o->pool, 1);
-    int n = list_count(o, times, MAX_RANK), axis = old ? list_axis(o, op_in(o, 2, T_NUM), 0, x->rank) : 0;
+    int n = list_count(o, times, MAX_RANK),
+        axis = old ? list_axis(o, op_in(o, 2, T_NUM), 0, x->rank) : 0;
     if (n != (old ? 1 : x->rank))
         op_error(o, "%d repeats for rank %d", n, x->rank);
     for (int k = 0; k < x->rank; k++) {
@@ -174,7 +181,7 @@ static void tile(Op *o)
 }
 OP("Tile", "", 1, tile)
 
-/* ---- Concat ------------------------------------------------------------------------------------ */
+/* ---- Concat ---------------------------------------------------------------------------------- */
 
 typedef struct Parts {
     Op *o;
@@ -233,7 +240,7 @@ static void concat(Op *o)
 }
 OP("Concat", "", 1, concat)
 
-/* ---- Split ------------------------------------------------------------------------------------- */
+/* ---- Split ----------------------------------------------------------------------------------- */
 
 /* Equal parts. From version 18 on the last may be smaller; before, n must divide the extent. */
 static void equal_parts(Op *o, const Ix *d, int n, const Ix **part)
@@ -241,7 +248,8 @@ static void equal_parts(Op *o, const Ix *d, int n, const Ix **part)
     Pool *p = o->pool;
     const Ix *count = ix_int(p, n), *chunk = ix_ceil_div(p, d, count);
     if (o->opset < 18) {
-        op_require_equal(o, ix_mod(p, d, count), ix_int(p, 0), "the extent is not a multiple of the parts");
+        op_require_equal(o, ix_mod(p, d, count), ix_int(p, 0),
+            "the extent is not a multiple of the parts");
         chunk = ix_div(p, d, count);
     }
     for (int j = 0; j < n; j++) {
@@ -281,7 +289,8 @@ static void split(Op *o)
     int asked = (int)op_attr_i(o, "num_outputs", n);
     if (asked != n)
         op_error(o, "attribute 'num_outputs' is %d, but the node has %d outputs", asked, n);
-    const Ix **part = NEW_N(o->cx, const Ix *, n), *dim[MAX_RANK], *at[MAX_RANK], *first = ix_int(o->pool, 0);
+    const Ix **part = NEW_N(o->cx, const Ix *, n), *dim[MAX_RANK], *at[MAX_RANK],
+             *first = ix_int(o->pool, 0);
     split_parts(o, x->dim[axis], n, part);
     memcpy(dim, x->dim, (size_t)x->rank * sizeof *dim);
     for (int j = 0; j < n; j++) {

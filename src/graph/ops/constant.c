@@ -1,9 +1,10 @@
 /* constant.c: constants, and values that depend on nothing but shapes and indices. */
 #include "graph/ops/dims.h"
 
-/* ---- Constant ---------------------------------------------------------------------------------- */
+/* ---- Constant -------------------------------------------------------------------------------- */
 
-/* The output holds the tensor itself, so that weights given by Constant nodes are as good as initializers. */
+/* The output holds the tensor itself, so that weights given by Constant nodes are as good as
+ * initializers. */
 static void put_tensor(Op *o, Tensor *t)
 {
     const Ix *dim[MAX_RANK];
@@ -35,34 +36,22 @@ static Tensor *ints_tensor(Op *o, const int64_t *x, int n, int rank)
 /* Constant (ai.onnx 1, 9, 11, 12, 13, ...): the tensor in the one attribute that is given. */
 static void constant(Op *o)
 {
-    static const char *const name[] = {"value", "sparse_value", "value_float", "value_floats", "value_int",
-        "value_ints", "value_string", "value_strings"};
+    static const char *const name[] = {"value", "sparse_value", "value_float", "value_floats",
+        "value_int", "value_ints", "value_string", "value_strings"};
     Attr *a = NULL;
     for (int i = 0; i < NELEM(name) && !a; i++)
         a = node_attr(o->node, name[i]);
     if (!a)
         op_error(o, "one of the attributes value, value_float, value_int... is required");
     switch (a->kind) {
-    case ATTR_TENSOR:
-        put_tensor(o, a->tensor);
-        break;
-    case ATTR_FLOAT:
-        put_tensor(o, floats_tensor(o, &a->f, 1, 0));
-        break;
-    case ATTR_FLOATS:
-        put_tensor(o, floats_tensor(o, a->floats, a->n, 1));
-        break;
-    case ATTR_INT:
-        put_tensor(o, ints_tensor(o, &a->i, 1, 0));
-        break;
-    case ATTR_INTS:
-        put_tensor(o, ints_tensor(o, a->ints, a->n, 1));
-        break;
+    case ATTR_TENSOR: put_tensor(o, a->tensor); break;
+    case ATTR_FLOAT: put_tensor(o, floats_tensor(o, &a->f, 1, 0)); break;
+    case ATTR_FLOATS: put_tensor(o, floats_tensor(o, a->floats, a->n, 1)); break;
+    case ATTR_INT: put_tensor(o, ints_tensor(o, &a->i, 1, 0)); break;
+    case ATTR_INTS: put_tensor(o, ints_tensor(o, a->ints, a->n, 1)); break;
     case ATTR_STRING:
-    case ATTR_STRINGS:
-        op_unsupported(o, "attribute '%s': constants of strings", a->name);
-    default:
-        op_error(o, "attribute '%s' has the wrong type", a->name);
+    case ATTR_STRINGS: op_unsupported(o, "attribute '%s': constants of strings", a->name);
+    default: op_error(o, "attribute '%s' has the wrong type", a->name);
     }
 }
 OP("Constant", "", 1, constant)
@@ -94,9 +83,10 @@ static void constant_of_shape(Op *o)
 }
 OP("ConstantOfShape", "", 1, constant_of_shape)
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Shape (ai.onnx 1, 13, 15, 19, 21, ...): dims start to end (15: negative ones count from the end). */
+/* Shape (ai.onnx 1, 13, 15, 19, 21, ...): dims start to end (15: negative ones count from the end).
+ */
 static void shape(Op *o)
 {
     const Value *x = op_in(o, 0, T_ANY);
@@ -118,9 +108,10 @@ static void size(Op *o)
 }
 OP("Size", "", 1, size)
 
-/* ---- Range ------------------------------------------------------------------------------------- */
+/* ---- Range ----------------------------------------------------------------------------------- */
 
-/* ceil((limit - start) / delta) of integers: truncation, plus one where a positive rest was cut off. */
+/* ceil((limit - start) / delta) of integers: truncation, plus one where a positive rest was cut
+ * off. */
 static const Expr *int_steps(Pool *p, const Expr *start, const Expr *limit, const Expr *delta)
 {
     const Expr *d = ex2(p, sub, limit, start), *zero = ex_i(p, 0);
@@ -147,7 +138,9 @@ static void range(Op *o)
         e[k] = list_elem(o, v, 0);
     }
     DType t = e[0]->type, wide = dtype_is_float(t) ? DT_F64 : DT_I64;
-    DType work = !dtype_is_float(t) || t == DT_F64 ? wide : op_attr_i(o, "stash_type", DT_F32) == DT_F64 ? DT_F64 : DT_F32;
+    DType work = !dtype_is_float(t) || t == DT_F64     ? wide
+        : op_attr_i(o, "stash_type", DT_F32) == DT_F64 ? DT_F64
+                                                       : DT_F32;
     const Expr *w[3], *n;
     for (int k = 0; k < 3; k++)
         w[k] = ex_cast(p, wide, e[k]);
@@ -165,7 +158,7 @@ static void range(Op *o)
 }
 OP("Range", "", 1, range)
 
-/* ---- masks ------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 /* EyeLike (ai.onnx 9, 22): ones on diagonal k, zeros elsewhere. */
 static void eye_like(Op *o)
@@ -199,12 +192,13 @@ static void trilu(Op *o)
 }
 OP("Trilu", "", 1, trilu)
 
-/* OneHot (ai.onnx 9, 11): values[1] where the new axis' index is the given one (negative: from the end), values[0]
- * elsewhere; an index out of range hits nothing. */
+/* OneHot (ai.onnx 9, 11): values[1] where the new axis' index is the given one (negative: from the
+ * end), values[0] elsewhere; an index out of range hits nothing. */
 static void one_hot(Op *o)
 {
     Pool *p = o->pool;
-    const Value *ind = op_in(o, 0, T_NUM), *depth = op_in(o, 1, T_NUM), *values = op_in(o, 2, T_ANY);
+    const Value *ind = op_in(o, 0, T_NUM), *depth = op_in(o, 1, T_NUM),
+                *values = op_in(o, 2, T_ANY);
     op_need_rank(o, values, 1, 1);
     op_require_equal(o, values->dim[0], ix_int(p, 2), "'values' must be [off, on]");
     if (list_count(o, depth, 1) != 1)

@@ -1,19 +1,17 @@
 /* conv_transpose.c: ConvTranspose, gathered: each output element sums the taps that reach it. */
 #include "graph/ops/dims.h"
 
-/* One spatial axis. Position o of the result gets input i through tap r where o + pad = i*stride + r*dilation.
- * With o + pad = stride*q + f (phase f), g = gcd(stride, dilation) and step = stride/g, those taps are
- * r = r0(f) + step*j, and only where g divides f; then i = q + (f - r0*dilation)/stride - j*dilation/g. So the sum
- * over j multiplies nothing in vain, and for each phase it is a plain convolution. */
+/* One spatial axis. Position o of the result gets input i through tap r where o + pad = i*stride +
+ * r*dilation. With o + pad = stride*q + f (phase f), g = gcd(stride, dilation) and step = stride/g,
+ * those taps are r = r0(f) + step*j, and only where g divides f; then i = q + (f -
+ * r0*dilation)/stride - j*dilation/g. So the sum over j multiplies nothing in vain, and for each
+ * phase it is a plain convolution. */
 typedef struct Spatial {
     int64_t kernel, stride, dilation, g, step, inverse; /* inverse of dilation/g modulo step */
     const Ix *in, *out, *pad;
 } Spatial;
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 static int64_t inverse_mod(int64_t a, int64_t m)
 {
@@ -35,7 +33,8 @@ static int64_t list_at(Op *o, const char *name, int k, int n, int64_t dflt, int6
     return x;
 }
 
-/* The extent asked for by auto_pad or output_shape; NULL when pads decide. output_shape may have N and C in front. */
+/* The extent asked for by auto_pad or output_shape; NULL when pads decide. output_shape may have N
+ * and C in front. */
 static const Ix *wanted_extent(Op *o, const Spatial *s, int k, int n, bool same)
 {
     int count;
@@ -51,7 +50,8 @@ static void spatial_init(Op *o, Spatial *s, const Ix *in, int64_t kernel, int k,
 {
     Pool *p = o->pool;
     const char *mode = op_attr_s(o, "auto_pad", "NOTSET");
-    bool upper = !strcmp(mode, "SAME_UPPER"), lower = !strcmp(mode, "SAME_LOWER"), valid = !strcmp(mode, "VALID");
+    bool upper = !strcmp(mode, "SAME_UPPER"), lower = !strcmp(mode, "SAME_LOWER"),
+         valid = !strcmp(mode, "VALID");
     if (!upper && !lower && !valid && strcmp(mode, "NOTSET"))
         op_error(o, "attribute 'auto_pad' is '%s'", mode);
     if (list_at(o, "kernel_shape", k, n, kernel, 1) != kernel)
@@ -66,7 +66,8 @@ static void spatial_init(Op *o, Spatial *s, const Ix *in, int64_t kernel, int k,
     const Ix *full = ix_addi(p, ix_muli(p, ix_addi(p, in, -1), s->stride), tail);
     const Ix *want = wanted_extent(o, s, k, n, upper || lower);
     if (want) {
-        const Ix *total = ix_max(p, ix_sub(p, full, want), ix_int(p, 0)), *half = ix_div(p, total, ix_int(p, 2));
+        const Ix *total = ix_max(p, ix_sub(p, full, want), ix_int(p, 0)),
+                 *half = ix_div(p, total, ix_int(p, 2));
         s->out = want;
         s->pad = upper ? half : ix_sub(p, total, half);
     } else {
@@ -77,9 +78,10 @@ static void spatial_init(Op *o, Spatial *s, const Ix *in, int64_t kernel, int k,
     }
 }
 
-/* Input position and tap of phase f, block q, step j; *ok gets the conditions under which they exist. */
-static void reach(Op *o, const Spatial *s, const Ix *q, const Ix *f, const Ix *j, const Ix **i, const Ix **r,
-    const Expr **ok)
+/* Input position and tap of phase f, block q, step j; *ok gets the conditions under which they
+ * exist. */
+static void reach(Op *o, const Spatial *s, const Ix *q, const Ix *f, const Ix *j, const Ix **i,
+    const Ix **r, const Expr **ok)
 {
     Pool *p = o->pool;
     const Ix *g = ix_int(p, s->g), *zero = ix_int(p, 0);
@@ -93,13 +95,15 @@ static void reach(Op *o, const Spatial *s, const Ix *q, const Ix *f, const Ix *j
 }
 
 /* The sums by phase: acc[n, g, m, q.., f..]. */
-static Value *phase_sums(Op *o, const Value *x, const Value *w, int n, const Spatial *s, int64_t groups)
+static Value *phase_sums(Op *o, const Value *x, const Value *w, int n, const Spatial *s,
+    int64_t groups)
 {
     Pool *p = o->pool;
     const Ix *G = ix_int(p, groups), *C = ix_div(p, x->dim[1], G);
     const Ix *dim[3 + 2 * MAX_RANK] = {x->dim[0], G, w->dim[1]}, *xat[MAX_RANK], *wat[MAX_RANK];
     for (int k = 0; k < n; k++) {
-        const Ix *stride = ix_int(p, s[k].stride), *used = ix_add(p, s[k].out, ix_mod(p, s[k].pad, stride));
+        const Ix *stride = ix_int(p, s[k].stride),
+                 *used = ix_add(p, s[k].out, ix_mod(p, s[k].pad, stride));
         dim[3 + k] = ix_ceil_div(p, used, stride);
         dim[3 + n + k] = stride;
     }
@@ -113,7 +117,8 @@ static Value *phase_sums(Op *o, const Value *x, const Value *w, int n, const Spa
     for (int k = 0; k < n; k++) {
         red[1 + k] = op_var(o, ix_int(p, (s[k].kernel + s[k].step - 1) / s[k].step), "r");
         const Ix *q = ix_add(p, acc.i[3 + k], ix_div(p, s[k].pad, dim[3 + n + k]));
-        reach(o, &s[k], q, acc.i[3 + n + k], ix_of_var(p, red[1 + k]), &xat[2 + k], &wat[2 + k], &ok);
+        reach(o, &s[k], q, acc.i[3 + n + k], ix_of_var(p, red[1 + k]), &xat[2 + k], &wat[2 + k],
+            &ok);
     }
     DType wide = dtype_bits(x->type) < 32 ? DT_F32 : x->type;
     const Expr *prod = ex2(p, mul, op_load(o, x, xat), op_load(o, w, wat));
@@ -121,7 +126,8 @@ static Value *phase_sums(Op *o, const Value *x, const Value *w, int n, const Spa
     return build_reduce(&acc, RED_SUM, wide, 1 + n, red, prod);
 }
 
-/* ConvTranspose (ai.onnx 1, 11, 22): the transpose of Conv as a map from its result to its input. */
+/* ConvTranspose (ai.onnx 1, 11, 22): the transpose of Conv as a map from its result to its input.
+ */
 static void conv_transpose(Op *o)
 {
     Pool *p = o->pool;
@@ -134,7 +140,8 @@ static void conv_transpose(Op *o)
     if (groups < 1 || groups > INT32_MAX)
         op_error(o, "attribute 'group' must be positive");
     op_require_equal(o, x->dim[1], w->dim[0], "channels of the input against the weights");
-    op_require_equal(o, ix_mod(p, x->dim[1], ix_int(p, groups)), ix_int(p, 0), "channels must be a multiple of group");
+    op_require_equal(o, ix_mod(p, x->dim[1], ix_int(p, groups)), ix_int(p, 0),
+        "channels must be a multiple of group");
     Spatial s[MAX_RANK];
     const Ix *dim[MAX_RANK] = {x->dim[0], ix_muli(p, w->dim[1], groups)}, *at[MAX_RANK];
     for (int k = 0; k < n; k++) {
@@ -149,7 +156,8 @@ static void conv_transpose(Op *o)
     at[1] = safe_div(o, y.i[1], w->dim[1]);
     at[2] = safe_mod(o, y.i[1], w->dim[1]);
     for (int k = 0; k < n; k++) {
-        const Ix *stride = ix_int(p, s[k].stride), *i = ix_add(p, y.i[2 + k], ix_mod(p, s[k].pad, stride));
+        const Ix *stride = ix_int(p, s[k].stride),
+                 *i = ix_add(p, y.i[2 + k], ix_mod(p, s[k].pad, stride));
         at[3 + k] = ix_div(p, i, stride);
         at[3 + n + k] = ix_mod(p, i, stride);
     }

@@ -8,14 +8,12 @@ int list_count(Op *o, const Value *v, int max)
         op_unsupported(o, "the length of input %s is not known when compiling", v->name);
     int64_t n = v->rank ? v->dim[0]->c : 1;
     if (n > max)
-        op_error(o, "input %s has %lld elements; at most %d make sense", v->name, (long long)n, max);
+        op_error(o, "input %s has %lld elements; at most %d make sense", v->name, (long long)n,
+            max);
     return (int)n;
 }
 
-const Expr *list_elem(Op *o, const Value *v, int i)
-{
-    return value_elem(o->graph, (Value *)v, i);
-}
+const Expr *list_elem(Op *o, const Value *v, int i) { return value_elem(o->graph, (Value *)v, i); }
 
 const Ix *dim_of_expr(Op *o, const Expr *e)
 {
@@ -79,7 +77,8 @@ static const Expr *select_range(Op *o, const Ix *i, int lo, int hi, const Ix *co
     if (hi - lo <= 1)
         return lo < hi ? ex_ix(o->pool, table[lo]) : ex_i(o->pool, 0);
     int mid = (lo + hi) / 2;
-    const Expr *first = select_range(o, i, lo, mid, table), *rest = select_range(o, i, mid, hi, table);
+    const Expr *first = select_range(o, i, lo, mid, table),
+               *rest = select_range(o, i, mid, hi, table);
     return ex_select(o->pool, ex_ix_less(o->pool, i, ix_int(o->pool, mid)), first, rest);
 }
 

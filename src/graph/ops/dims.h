@@ -3,9 +3,11 @@
 #define SINTER_DIMS_H
 #include "graph/op.h"
 
-/* Number of elements of a list given as an input (rank 1, or 0 for one element); must be known, at most max. */
+/* Number of elements of a list given as an input (rank 1, or 0 for one element); must be known, at
+ * most max. */
 int list_count(Op *o, const Value *v, int max);
-/* Element i of a list as an extent: what is known only when the inputs are bound is taken to be >= 0. */
+/* Element i of a list as an extent: what is known only when the inputs are bound is taken to be >=
+ * 0. */
 const Ix *list_dim(Op *o, const Value *v, int i);
 /* Element i of a value of any numeric type, traced as far as possible. */
 const Expr *list_elem(Op *o, const Value *v, int i);

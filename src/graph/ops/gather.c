@@ -39,7 +39,8 @@ static void gather_elements(Op *o)
 }
 OP("GatherElements", "", 1, gather_elements)
 
-/* GatherND (ai.onnx 11, 12, 13): y[b.., i.., r..] = x[b.., ind[b.., i.., 0..m-1], r..], b over batch_dims axes. */
+/* GatherND (ai.onnx 11, 12, 13): y[b.., i.., r..] = x[b.., ind[b.., i.., 0..m-1], r..], b over
+ * batch_dims axes. */
 static void gather_nd(Op *o)
 {
     const Value *x = op_in(o, 0, T_ANY), *ind = op_in(o, 1, T_BIT(DT_I64));
@@ -50,10 +51,12 @@ static void gather_nd(Op *o)
     if (!ix_is_const(ind->dim[q]))
         op_unsupported(o, "the last extent of the indices is not known when compiling");
     if (b < 0 || b > q || b >= x->rank)
-        op_error(o, "attribute 'batch_dims' is %lld for ranks %d and %d", (long long)b, x->rank, ind->rank);
+        op_error(o, "attribute 'batch_dims' is %lld for ranks %d and %d", (long long)b, x->rank,
+            ind->rank);
     int64_t m = ind->dim[q]->c;
     if (m < 1 || b + m > x->rank)
-        op_error(o, "index tuples of %lld elements do not fit a data rank of %d", (long long)m, x->rank);
+        op_error(o, "index tuples of %lld elements do not fit a data rank of %d", (long long)m,
+            x->rank);
     int rest = x->rank - (int)(b + m), rank = q + rest;
     const Ix *dim[2 * MAX_RANK], *at[MAX_RANK], *iat[MAX_RANK];
     for (int k = 0; k < rank; k++)

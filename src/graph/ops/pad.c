@@ -14,7 +14,8 @@ static PadMode pad_mode(Op *o)
 }
 
 /* The pad of axis k among elements from..from+n-1, where the axes come with the data. */
-static const Ix *late_pad(Op *o, const Value *pads, const Value *axes, int from, int n, int k, int rank)
+static const Ix *late_pad(Op *o, const Value *pads, const Value *axes, int from, int n, int k,
+    int rank)
 {
     Pool *p = o->pool;
     const Expr *e = ex_i(p, 0);
@@ -23,13 +24,16 @@ static const Ix *late_pad(Op *o, const Value *pads, const Value *axes, int from,
     return ix_fixed(o, e);
 }
 
-/* Pads before and after each axis: attribute 'paddings' (1) or 'pads' (2), inputs from version 11 on. */
+/* Pads before and after each axis: attribute 'paddings' (1) or 'pads' (2), inputs from version 11
+ * on. */
 static void read_pads(Op *o, int rank, const Ix **before, const Ix **after)
 {
     int count, n = rank;
     bool input = o->opset >= 11;
-    const Value *v = input ? op_in(o, 1, T_BIT(DT_I64)) : NULL, *axes = input ? op_opt(o, 3, T_INDEX) : NULL;
-    const int64_t *list = input ? NULL : op_attr_ints(o, o->opset < 2 ? "paddings" : "pads", &count);
+    const Value *v = input ? op_in(o, 1, T_BIT(DT_I64)) : NULL,
+                *axes = input ? op_opt(o, 3, T_INDEX) : NULL;
+    const int64_t *list =
+        input ? NULL : op_attr_ints(o, o->opset < 2 ? "paddings" : "pads", &count);
     if (input)
         count = list_count(o, v, 2 * MAX_RANK);
     if (axes)
@@ -60,7 +64,8 @@ static const Ix *reflected(Pool *p, const Ix *i, const Ix *d, const Ix *before, 
     return ix_min(p, t, ix_sub(p, period, t)); /* d == 1: period 1, t == 0 */
 }
 
-/* Pad (ai.onnx 1, 2, 11, 13, 18, 19, ...): y[i] = x[i - before], and what `mode` says outside; negative pads cut. */
+/* Pad (ai.onnx 1, 2, 11, 13, 18, 19, ...): y[i] = x[i - before], and what `mode` says outside;
+ * negative pads cut. */
 static void pad(Op *o)
 {
     Pool *p = o->pool;

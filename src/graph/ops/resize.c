@@ -1,19 +1,29 @@
 /* resize.c: Resize and Upsample.
  *
- * Axes are independent: each has a coordinate x(o) in the input for position o of the output, a few taps around
- * it and their weights. Only what the output's position decides is tabulated, one row per position: the weights,
- * and the taps' indices where they are no plain index form. Tables are definitions like any other, so sizes need
- * not be known; where they are, the table is evaluated here and becomes a constant.
+ * Axes are independent: each has a coordinate x(o) in the input for position o of the output, a few
+ * taps around it and their weights. Only what the output's position decides is tabulated, one row
+ * per position: the weights, and the taps' indices where they are no plain index form. Tables are
+ * definitions like any other, so sizes need not be known; where they are, the table is evaluated
+ * here and becomes a constant.
  *
- * Where the scale is the ratio P/Q of integers, x(o) is an exact fraction (num / den) and its floor an index form:
- * the taps of an upsampling by 2 are affine in o div 2, and nothing is chosen by data.
+ * Where the scale is the ratio P/Q of integers, x(o) is an exact fraction (num / den) and its floor
+ * an index form: the taps of an upsampling by 2 are affine in o div 2, and nothing is chosen by
+ * data.
  */
 #include "graph/interp.h"
 #include "graph/ops/dims.h"
 #include <math.h>
 
 typedef enum { NEAREST, LINEAR, CUBIC } Mode;
-typedef enum { HALF_PIXEL, SYMMETRIC, PYTORCH, ALIGN_CORNERS, ASYMMETRIC, TF_CROP, TF_HALF } Transform;
+typedef enum {
+    HALF_PIXEL,
+    SYMMETRIC,
+    PYTORCH,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    TF_CROP,
+    TF_HALF
+} Transform;
 typedef enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, SIMPLE } Rounding;
 
 typedef struct Axis {
@@ -43,7 +53,7 @@ typedef struct Coord {
     const Expr *x, *floor, *frac; /* work, i64, work; x only where not exact */
 } Coord;
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum { TABLE_MAX = 1 << 18 };
 
@@ -51,7 +61,8 @@ enum { TABLE_MAX = 1 << 18 };
 static const Value *settled(Resize *r, const Axis *a, Value *v)
 {
     int64_t dim[MAX_RANK], count = 1;
-    bool known = a->scale->kind == EX_CONST && a->start->kind == EX_CONST && a->end->kind == EX_CONST;
+    bool known =
+        a->scale->kind == EX_CONST && a->start->kind == EX_CONST && a->end->kind == EX_CONST;
     if (!known || !value_static(v, dim) || !ix_is_const(a->in))
         return v;
     for (int k = 0; k < v->rank; k++)
@@ -66,12 +77,9 @@ static const Value *settled(Resize *r, const Axis *a, Value *v)
     return v;
 }
 
-/* ---- coordinates ------------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------------------------- */
 
-static const Expr *num(Resize *r, double x)
-{
-    return ex_f(r->o->pool, r->work, x);
-}
+static const Expr *num(Resize *r, double x) { return ex_f(r->o->pool, r->work, x); }
 
 static const Expr *as_num(Resize *r, const Ix *i)
 {
@@ -89,7 +97,8 @@ static bool exact_coord(Resize *r, const Axis *a, const Ix *o, Coord *c)
         return false;
     switch (r->transform) {
     case SYMMETRIC: /* from center to center: in/2 + (o + 1/2 - out/2) * q/p - 1/2 */
-        c->num = ix_add(p, ix_mul(p, ix_sub(p, odd, a->out), Q), ix_muli(p, ix_addi(p, a->in, -1), a->p));
+        c->num = ix_add(p, ix_mul(p, ix_sub(p, odd, a->out), Q),
+            ix_muli(p, ix_addi(p, a->in, -1), a->p));
         c->den = 2 * a->p;
         return true;
     case PYTORCH:
@@ -114,8 +123,7 @@ static bool exact_coord(Resize *r, const Axis *a, const Ix *o, Coord *c)
         c->num = ix_muli(p, o, a->in->c - 1);
         c->den = a->out->c - 1;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -130,25 +138,24 @@ static const Expr *inexact_coord(Resize *r, const Axis *a, const Ix *o)
     switch (r->transform) {
     case SYMMETRIC: {
         const Expr *adjust = ex2(p, div, as_num(r, a->out), a->width);
-        const Expr *offset = ex2(p, mul, ex2(p, mul, as_num(r, a->in), half), ex2(p, sub, one, adjust));
+        const Expr *offset =
+            ex2(p, mul, ex2(p, mul, as_num(r, a->in), half), ex2(p, sub, one, adjust));
         return ex2(p, add, offset, center);
     }
-    case PYTORCH:
-        return ex_select(p, many, center, zero);
+    case PYTORCH: return ex_select(p, many, center, zero);
     case ALIGN_CORNERS:
-        return ex_select(p, ex2(p, eq, a->width, one), zero, ex2(p, div, ex2(p, mul, i, last), last_out));
-    case ASYMMETRIC:
-        return ex2(p, div, i, a->scale);
-    case TF_HALF:
-        return ex2(p, div, ex2(p, add, i, half), a->scale);
+        return ex_select(p, ex2(p, eq, a->width, one), zero,
+            ex2(p, div, ex2(p, mul, i, last), last_out));
+    case ASYMMETRIC: return ex2(p, div, i, a->scale);
+    case TF_HALF: return ex2(p, div, ex2(p, add, i, half), a->scale);
     case TF_CROP: {
         const Expr *span = ex2(p, mul, ex2(p, sub, a->end, a->start), last);
-        const Expr *at = ex2(p, add, ex2(p, mul, a->start, last), ex2(p, div, ex2(p, mul, i, span), last_out));
+        const Expr *at =
+            ex2(p, add, ex2(p, mul, a->start, last), ex2(p, div, ex2(p, mul, i, span), last_out));
         const Expr *middle = ex2(p, mul, ex2(p, mul, half, ex2(p, add, a->start, a->end)), last);
         return ex_select(p, many, at, middle);
     }
-    default:
-        return center;
+    default: return center;
     }
 }
 
@@ -169,22 +176,17 @@ static Coord coord_of(Resize *r, const Axis *a, const Ix *o)
     return c;
 }
 
-/* ---- nearest ----------------------------------------------------------------------------------- */
+/* ---- nearest --------------------------------------------------------------------------------- */
 
 static const Ix *round_exact(Pool *p, Rounding rounding, bool down, const Ix *n, int64_t den)
 {
     const Ix *d = ix_int(p, den), *d2 = ix_int(p, 2 * den), *n2 = ix_muli(p, n, 2);
     switch (rounding) {
-    case PREFER_FLOOR:
-        return ix_ceil_div(p, ix_sub(p, n2, d), d2);
-    case PREFER_CEIL:
-        return ix_div(p, ix_add(p, n2, d), d2);
-    case CEIL:
-        return ix_ceil_div(p, n, d);
-    case SIMPLE:
-        return down ? ix_ceil_div(p, n, d) : ix_div(p, n, d);
-    default:
-        return ix_div(p, n, d);
+    case PREFER_FLOOR: return ix_ceil_div(p, ix_sub(p, n2, d), d2);
+    case PREFER_CEIL: return ix_div(p, ix_add(p, n2, d), d2);
+    case CEIL: return ix_ceil_div(p, n, d);
+    case SIMPLE: return down ? ix_ceil_div(p, n, d) : ix_div(p, n, d);
+    default: return ix_div(p, n, d);
     }
 }
 
@@ -193,33 +195,30 @@ static const Expr *round_inexact(Resize *r, const Axis *a, const Expr *x)
     Pool *p = r->o->pool;
     const Expr *half = num(r, 0.5);
     switch (r->rounding) {
-    case PREFER_FLOOR:
-        return ex1(p, ceil, ex2(p, sub, x, half));
-    case PREFER_CEIL:
-        return ex1(p, floor, ex2(p, add, x, half));
-    case CEIL:
-        return ex1(p, ceil, x);
+    case PREFER_FLOOR: return ex1(p, ceil, ex2(p, sub, x, half));
+    case PREFER_CEIL: return ex1(p, floor, ex2(p, add, x, half));
+    case CEIL: return ex1(p, ceil, x);
     case SIMPLE:
         return ex_select(p, ex2(p, lt, a->scale, num(r, 1)), ex1(p, ceil, x), ex1(p, floor, x));
-    default:
-        return ex1(p, floor, x);
+    default: return ex1(p, floor, x);
     }
 }
 
-/* For an upsampling by a whole p, is the nearest position o div p throughout? It is if it is for o < p, where
- * the coordinate moves on by 1 with every p positions. */
+/* For an upsampling by a whole p, is the nearest position o div p throughout? It is if it is for o
+ * < p, where the coordinate moves on by 1 with every p positions. */
 static bool is_repeat(Resize *r, const Axis *a)
 {
     Pool *p = r->o->pool;
     bool repeat = a->q == 1 && a->p < 4096 && r->transform != ALIGN_CORNERS;
     for (int64_t i = 0; i < a->p && repeat; i++) {
         Coord c = {0};
-        repeat = exact_coord(r, a, ix_int(p, i), &c) && ix_is(round_exact(p, r->rounding, false, c.num, c.den), 0);
+        repeat = exact_coord(r, a, ix_int(p, i), &c) &&
+            ix_is(round_exact(p, r->rounding, false, c.num, c.den), 0);
     }
     return repeat;
 }
 
-/* ---- taps and weights -------------------------------------------------------------------------- */
+/* ---- taps and weights ------------------------------------------------------------------------ */
 
 /* Weight of an input at distance x, the scale included. */
 static const Expr *kernel(Resize *r, const Expr *x)
@@ -235,7 +234,8 @@ static const Expr *kernel(Resize *r, const Expr *x)
     const Expr *far = ex2(p, sub, ex2(p, mul, num(r, a), x), num(r, 5 * a));
     far = ex2(p, add, ex2(p, mul, far, x), num(r, 8 * a));
     far = ex2(p, sub, ex2(p, mul, far, x), num(r, 4 * a));
-    return ex_select(p, ex2(p, le, x, one), near, ex_select(p, ex2(p, lt, x, num(r, 2)), far, zero));
+    return ex_select(p, ex2(p, le, x, one), near,
+        ex_select(p, ex2(p, lt, x, num(r, 2)), far, zero));
 }
 
 /* The taps of one axis: their number, and row o of the tables. */
@@ -303,7 +303,8 @@ static void tabulate_weights(Resize *r, const Axis *a, Taps *t)
     Build sum = op_temp(r->o, r->work, 1, dim);
     const Var *j = op_var(r->o, t->n, "t");
     const Ix *at[2] = {sum.i[0], ix_of_var(p, j)};
-    const Value *total = settled(r, a, build_reduce(&sum, RED_SUM, r->work, 1, &j, op_load(r->o, t->weight, at)));
+    const Value *total =
+        settled(r, a, build_reduce(&sum, RED_SUM, r->work, 1, &j, op_load(r->o, t->weight, at)));
     Build w = op_temp(r->o, r->acc, 2, dim);
     const Expr *s = op_load1(r->o, total, w.i[0]);
     s = ex_select(p, ex2(p, eq, s, num(r, 0)), num(r, 1), s);
@@ -360,7 +361,8 @@ static const Expr *interpolated(Resize *r, const Value *x, Build *y, int k, int 
     if (!ix_is_const(t.n) || t.n->c > max_taps) {
         const Var *j = op_var(r->o, t.n, "t");
         Build s = op_temp(r->o, r->acc, y->rank, (const Ix *const *)y->out->dim);
-        const Value *sum = build_reduce(&s, RED_SUM, r->acc, 1, &j, tap(r, &t, x, s.i, k, ix_of_var(p, j)));
+        const Value *sum =
+            build_reduce(&s, RED_SUM, r->acc, 1, &j, tap(r, &t, x, s.i, k, ix_of_var(p, j)));
         return op_load(r->o, sum, y->i);
     }
     const Expr *e = NULL;
@@ -376,14 +378,15 @@ static const Expr *as_element(Pool *p, DType t, const Expr *e)
 {
     if (!dtype_is_int(t))
         return ex_cast(p, t, e);
-    double lo = scalar_double(t, ex_identity(p, RED_MAX, t)->k), hi = scalar_double(t, ex_identity(p, RED_MIN, t)->k);
+    double lo = scalar_double(t, ex_identity(p, RED_MAX, t)->k),
+           hi = scalar_double(t, ex_identity(p, RED_MIN, t)->k);
     if (dtype_bits(t) == 64)
         hi = nextafter(hi, 0); /* the largest double that fits */
     e = ex1(p, rint, e);
     return ex_cast(p, t, ex2(p, max, ex_f(p, e->type, lo), ex2(p, min, ex_f(p, e->type, hi), e)));
 }
 
-/* ---- attributes and sizes ---------------------------------------------------------------------- */
+/* ---- attributes and sizes -------------------------------------------------------------------- */
 
 static int choice(Op *o, const char *attr, const char *dflt, int n, const char *const *name)
 {
@@ -397,21 +400,25 @@ static int choice(Op *o, const char *attr, const char *dflt, int n, const char *
 static void read_modes(Resize *r, bool upsample)
 {
     static const char *const mode[] = {"nearest", "linear", "cubic", "bilinear"};
-    static const char *const transform[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-        "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
-    static const char *const rounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    static const char *const transform[] = {"half_pixel", "half_pixel_symmetric",
+        "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+        "tf_half_pixel_for_nn"};
+    static const char *const rounding[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+        "ceil"};
     Op *o = r->o;
     bool old = upsample || o->opset < 11;
     int m = choice(o, "mode", "nearest", upsample && o->opset < 7 ? 4 : old ? 2 : 3, mode);
     int t = choice(o, "coordinate_transformation_mode", "half_pixel", NELEM(transform), transform);
     r->mode = m == 3 ? LINEAR : (Mode)m;
     r->transform = old ? ASYMMETRIC : (Transform)t;
-    r->rounding = old ? SIMPLE : (Rounding)choice(o, "nearest_mode", "round_prefer_floor", 4, rounding);
+    r->rounding =
+        old ? SIMPLE : (Rounding)choice(o, "nearest_mode", "round_prefer_floor", 4, rounding);
     r->antialias = op_attr_i(o, "antialias", 0) != 0 && r->mode != NEAREST;
     r->exclude_outside = op_attr_i(o, "exclude_outside", 0) != 0 && r->mode != NEAREST;
 }
 
-/* The scale as p/q, where it is so with a small power of two as q, or because it was computed from the extents. */
+/* The scale as p/q, where it is so with a small power of two as q, or because it was computed from
+ * the extents. */
 static void find_ratio(Axis *a)
 {
     bool fixed = ix_is_const(a->in) && ix_is_const(a->out) && a->in->c > 0 && a->out->c > 0;
@@ -419,7 +426,8 @@ static void find_ratio(Axis *a)
     if (a->scale->kind != EX_CONST || !(a->scale->k.f > 0))
         return;
     double s = a->scale->k.f;
-    bool from_extents = fixed && fabs(s * (double)a->in->c - (double)a->out->c) <= ldexp((double)a->out->c, -22);
+    bool from_extents =
+        fixed && fabs(s * (double)a->in->c - (double)a->out->c) <= ldexp((double)a->out->c, -22);
     if (from_extents && a->in->c < INT32_MAX && a->out->c < INT32_MAX) {
         a->p = a->out->c;
         a->q = a->in->c;
@@ -473,7 +481,8 @@ static void use_extent(Resize *r, Axis *a, const Ix *out)
     find_ratio(a);
 }
 
-/* keep_aspect_ratio_policy: one scale for all the axes, the smallest or the largest that `sizes` asks for. */
+/* keep_aspect_ratio_policy: one scale for all the axes, the smallest or the largest that `sizes`
+ * asks for. */
 static void use_common_scale(Resize *r, int n, const int *axes, const Value *sizes, bool smallest)
 {
     Pool *p = r->o->pool;
@@ -541,7 +550,8 @@ static void read_sizes(Resize *r)
     static const char *const policy[] = {"stretch", "not_larger", "not_smaller"};
     Op *o = r->o;
     int axes[MAX_RANK], n = resized_axes(r, axes);
-    const Value *scales = op_opt(o, o->opset < 11 ? 1 : 2, T_FLOAT), *sizes = op_opt(o, 3, T_BIT(DT_I64));
+    const Value *scales = op_opt(o, o->opset < 11 ? 1 : 2, T_FLOAT),
+                *sizes = op_opt(o, 3, T_BIT(DT_I64));
     if (scales && list_count(o, scales, MAX_RANK) == 0)
         scales = NULL;
     if (sizes && list_count(o, sizes, MAX_RANK) == 0)
@@ -566,14 +576,16 @@ static void read_sizes(Resize *r)
     }
 }
 
-/* ---- the operators ----------------------------------------------------------------------------- */
+/* ---- the operators --------------------------------------------------------------------------- */
 
 /* Does every position of the axis stand for itself? */
 static bool untouched(const Resize *r, const Axis *a)
 {
     bool one = a->scale->kind == EX_CONST && a->scale->k.f == 1 && a->in == a->out;
-    return one && (r->transform != TF_CROP || (a->start->kind == EX_CONST && a->start->k.f == 0 &&
-        a->end->kind == EX_CONST && a->end->k.f == 1));
+    return one &&
+        (r->transform != TF_CROP ||
+            (a->start->kind == EX_CONST && a->start->k.f == 0 && a->end->kind == EX_CONST &&
+                a->end->k.f == 1));
 }
 
 /* e, or extrapolation_value where some coordinate is outside the input (tf_crop_and_resize). */
@@ -665,7 +677,8 @@ static void resize(Op *o)
 }
 OP("Resize", "", 1, resize)
 
-/* Upsample (ai.onnx 1, 7, 9; dropped in 10): Resize as it was; version 1 names height and width of an image. */
+/* Upsample (ai.onnx 1, 7, 9; dropped in 10): Resize as it was; version 1 names height and width of
+ * an image. */
 static void upsample(Op *o)
 {
     Resize r = {.o = o, .x = op_in(o, 0, T_ANY), .work = DT_F32};
@@ -682,7 +695,8 @@ static void upsample(Op *o)
         op_error(o, "%d scales for rank %d", n, r.x->rank);
     for (int k = 0; k < r.x->rank; k++) {
         double old = k < 2 ? 1 : op_attr_f(o, k == 2 ? "height_scale" : "width_scale", 1);
-        use_scale(&r, &r.axis[k], v ? list_elem(o, v, k) : ex_f(o->pool, DT_F32, list ? (double)list[k] : old));
+        use_scale(&r, &r.axis[k],
+            v ? list_elem(o, v, k) : ex_f(o->pool, DT_F32, list ? (double)list[k] : old));
     }
     resize_all(&r);
 }

@@ -1,11 +1,12 @@
 /* slice.c: Slice. */
 #include "graph/ops/dims.h"
 
-/* From this on a bound means "to the end" (the spec's INT_MAX), and from its negative on "from the beginning". */
+/* From this on a bound means "to the end" (the spec's INT_MAX), and from its negative on "from the
+ * beginning". */
 enum { SLICE_INF = INT32_MAX };
 
-/* a counted from the end when negative. Where the sign is known only when the inputs are bound, the extent is
- * added times 1 or 0. */
+/* a counted from the end when negative. Where the sign is known only when the inputs are bound, the
+ * extent is added times 1 or 0. */
 static const Ix *from_end(Op *o, const Ix *a, const Ix *d)
 {
     Pool *p = o->pool;
@@ -19,9 +20,10 @@ static const Ix *from_end(Op *o, const Ix *a, const Ix *d)
     return ix_add(p, a, ix_mul(p, d, below));
 }
 
-/* first and extent of start:end:step on an axis of extent d. A start past the end needs no clamp: the extent is 0
- * then, and nothing is read. */
-static void bounds(Op *o, const Ix *d, const Ix *start, const Ix *end, int64_t step, const Ix **first, const Ix **n)
+/* first and extent of start:end:step on an axis of extent d. A start past the end needs no clamp:
+ * the extent is 0 then, and nothing is read. */
+static void bounds(Op *o, const Ix *d, const Ix *start, const Ix *end, int64_t step,
+    const Ix **first, const Ix **n)
 {
     Pool *p = o->pool;
     const Ix *zero = ix_int(p, 0), *s = from_end(o, start, d), *e = from_end(o, end, d), *span;
@@ -72,7 +74,8 @@ static const Ix *list_ix(Op *o, const Lists *l, int which, int j)
     return l->in[which] ? op_elem_ix(o, l->in[which], j) : ix_int(o->pool, l->attr[which][j]);
 }
 
-/* The element of list `which` that speaks of axis k, where the axes come with the data; dflt if none does. */
+/* The element of list `which` that speaks of axis k, where the axes come with the data; dflt if
+ * none does. */
 static const Expr *late_elem(Op *o, const Lists *l, int which, int k, int rank, const Expr *dflt)
 {
     Pool *p = o->pool;
@@ -90,8 +93,8 @@ static const Expr *clamp(Pool *p, const Expr *e, const Expr *lo, const Expr *hi)
 }
 
 /* bounds() for an axis of which not even the step is known when compiling. */
-static void late_bounds(Op *o, const Lists *l, int k, int rank, const Ix *dim, const Ix **first, const Ix **n,
-    const Ix **step)
+static void late_bounds(Op *o, const Lists *l, int k, int rank, const Ix *dim, const Ix **first,
+    const Ix **n, const Ix **step)
 {
     Pool *p = o->pool;
     const Expr *zero = ex_i(p, 0), *one = ex_i(p, 1), *d = ex_ix(p, dim), *far = ex_i(p, INT64_MAX);
@@ -111,12 +114,15 @@ static void late_bounds(Op *o, const Lists *l, int k, int rank, const Ix *dim, c
 }
 
 /* The slice of every axis, when axes and steps are constants. */
-static void early_slices(Op *o, const Lists *l, const Value *x, const Ix **first, const Ix **dim, const Ix **step)
+static void early_slices(Op *o, const Lists *l, const Value *x, const Ix **first, const Ix **dim,
+    const Ix **step)
 {
     Pool *p = o->pool;
     bool seen[MAX_RANK] = {false};
     for (int j = 0; j < l->n; j++) {
-        int k = l->in[3] ? list_axis(o, l->in[3], j, x->rank) : l->attr[3] ? op_axis(o, l->attr[3][j], x->rank) : j;
+        int k = l->in[3] ? list_axis(o, l->in[3], j, x->rank)
+            : l->attr[3] ? op_axis(o, l->attr[3][j], x->rank)
+                         : j;
         int64_t st = l->in[4] ? op_elem_ix(o, l->in[4], j)->c : 1;
         if (seen[k])
             op_error(o, "axis %d is sliced twice", k);
@@ -136,7 +142,8 @@ static void slice(Op *o)
     const Value *x = op_in(o, 0, T_ANY);
     Lists l = read_lists(o, x->rank);
     const Ix *dim[MAX_RANK], *first[MAX_RANK], *at[MAX_RANK], *step[MAX_RANK];
-    bool late = (l.in[3] && !list_known(o, l.in[3], l.n)) || (l.in[4] && !list_known(o, l.in[4], l.n));
+    bool late =
+        (l.in[3] && !list_known(o, l.in[3], l.n)) || (l.in[4] && !list_known(o, l.in[4], l.n));
     for (int k = 0; k < x->rank; k++) {
         dim[k] = x->dim[k];
         first[k] = ix_int(p, 0);

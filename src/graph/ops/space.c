@@ -9,8 +9,8 @@ static int64_t block_size(Op *o)
     return b;
 }
 
-/* DepthToSpace (ai.onnx 1, 11, 13): y[n, c, h*b + i, w*b + j] = x[n, channel(i, j, c), h, w]. The channel is
- * (i*b + j)*C + c in mode DCR, (c*b + i)*b + j in mode CRD. */
+/* DepthToSpace (ai.onnx 1, 11, 13): y[n, c, h*b + i, w*b + j] = x[n, channel(i, j, c), h, w]. The
+ * channel is (i*b + j)*C + c in mode DCR, (c*b + i)*b + j in mode CRD. */
 static void depth_to_space(Op *o)
 {
     Pool *p = o->pool;
@@ -22,7 +22,8 @@ static void depth_to_space(Op *o)
     if (!crd && strcmp(mode, "DCR"))
         op_error(o, "attribute 'mode' is '%s'", mode);
     const Ix *B = ix_int(p, b), *BB = ix_int(p, b * b), *C = ix_div(p, x->dim[1], BB);
-    op_require_equal(o, ix_mod(p, x->dim[1], BB), ix_int(p, 0), "the channels must be a multiple of blocksize^2");
+    op_require_equal(o, ix_mod(p, x->dim[1], BB), ix_int(p, 0),
+        "the channels must be a multiple of blocksize^2");
     const Ix *dim[4] = {x->dim[0], C, ix_mul(p, x->dim[2], B), ix_mul(p, x->dim[3], B)};
     Build y = op_out(o, 0, x->type, 4, dim);
     const Ix *c = y.i[1], *i = ix_mod(p, y.i[2], B), *j = ix_mod(p, y.i[3], B);
@@ -43,8 +44,10 @@ static void space_to_depth(Op *o)
     int64_t b = block_size(o);
     const Ix *B = ix_int(p, b), *C = x->dim[1];
     for (int k = 2; k < 4; k++)
-        op_require_equal(o, ix_mod(p, x->dim[k], B), ix_int(p, 0), "height and width must be multiples of blocksize");
-    const Ix *dim[4] = {x->dim[0], ix_muli(p, C, b * b), ix_div(p, x->dim[2], B), ix_div(p, x->dim[3], B)};
+        op_require_equal(o, ix_mod(p, x->dim[k], B), ix_int(p, 0),
+            "height and width must be multiples of blocksize");
+    const Ix *dim[4] = {x->dim[0], ix_muli(p, C, b * b), ix_div(p, x->dim[2], B),
+        ix_div(p, x->dim[3], B)};
     Build y = op_out(o, 0, x->type, 4, dim);
     const Ix *block = safe_div(o, y.i[1], C);
     const Ix *i = ix_div(p, block, B), *j = ix_mod(p, block, B);
