@@ -1,5 +1,5 @@
-/* Constants, shapes, axes, Slice, Gather, Pad, Resize, ConvTranspose, space and depth: what each means on small
- * tensors. */
+/* Constants, shapes, axes, Slice, Gather, Pad, Resize, ConvTranspose, space and depth: what each
+ * means on small tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
