@@ -9,7 +9,8 @@
  *
  * Every call that can fail returns a sinter_code (0 is success) and fills *err when err is not NULL. Nothing in
  * the library prints, exits or aborts. Handles are opaque. A model and a program are immutable after creation and
- * may be shared by threads; a run context and the values bound to it belong to one thread at a time.
+ * may be shared by threads; a run context and the values bound to it belong to one thread at a time. Every ..._free
+ * accepts NULL.
  */
 #ifndef SINTER_H
 #define SINTER_H
@@ -138,9 +139,10 @@ SINTER_API void sinter_text_free(char *text);
 SINTER_API sinter_code sinter_context_new(const sinter_program *program, sinter_run_context **context,
     sinter_error *err);
 SINTER_API void sinter_context_free(sinter_run_context *context);
-/* Runs with inputs[i] for graph input i (NULL: the default of an optional input). outputs[i] receives output i: where the
+/* Runs with inputs[i] for graph input i (NULL, or i >= n_inputs: the default of an optional input). outputs[i] receives output i: where the
  * caller put a value there, it is written in place and must have the right type and enough bytes; where outputs[i] is NULL,
- * the context's own value is returned, valid until the next run or the end of the context. */
+ * the context's own value is returned, valid until the next run or the end of the context. The memory of an output must
+ * not overlap that of an input or of another output. */
 SINTER_API sinter_code sinter_run(sinter_run_context *context, const sinter_value *const *inputs, int n_inputs,
     sinter_value **outputs, int n_outputs, sinter_error *err);
 

@@ -1,5 +1,6 @@
 /* text.c: text buffers and locale-free numbers. */
 #include "base/base.h"
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,10 +61,10 @@ void buf_printf(Buf *b, const char *fmt, ...)
     b->n += (size_t)n;
 }
 
-/* Does the text read back as x? strtod and snprintf agree on the locale, so the test is locale-free. */
-static bool reads_back(const char *s, double x)
+/* glibc's C locale is static: this neither allocates nor fails. */
+static locale_t c_locale(void)
 {
-    return strtod(s, NULL) == x;
+    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
 void buf_double(Buf *b, double x)
@@ -77,14 +78,13 @@ void buf_double(Buf *b, double x)
         buf_puts(b, x < 0 ? "-inf" : "inf");
         return;
     }
+    locale_t own = c_locale(), callers = uselocale(own); /* of this thread only */
     for (int digits = 6; digits <= 17; digits += digits < 15 ? 3 : 1) {
         snprintf(s, sizeof s, "%.*g", digits, x);
-        if (reads_back(s, x))
+        if (strtod_l(s, NULL, own) == x)
             break;
     }
-    for (char *c = s; *c; c++) /* the locale's decimal point is the only byte that is none of these */
-        if (!strchr("0123456789+-eE", *c))
-            *c = '.';
+    uselocale(callers);
     buf_puts(b, s);
 }
 
@@ -131,20 +131,11 @@ void buf_quoted(Buf *b, const char *str)
 
 double parse_double(const char *s, const char **end)
 {
-    /* strtod wants the locale's decimal point: find it by printing one. */
-    char point[8], copy[128];
-    snprintf(point, sizeof point, "%.1f", 0.5);
-    size_t n = 0;
-    while (n + 1 < sizeof copy && s[n] && strchr("0123456789+-.eExXabcdfABCDFpPinIN", s[n]))
-        n++;
-    memcpy(copy, s, n);
-    copy[n] = 0;
-    for (size_t i = 0; i < n; i++)
-        if (copy[i] == '.')
-            copy[i] = point[1];
-    char *stop;
-    double x = strtod(copy, &stop);
+    char *stop = (char *)(uintptr_t)s;
+    double x = 0;
+    if (!strchr(" \t\n\v\f\r", *s)) /* strtod would skip white space; *s == 0 is found too */
+        x = strtod_l(s, &stop, c_locale());
     if (end)
-        *end = s + (stop - copy);
+        *end = stop;
     return x;
 }

@@ -164,10 +164,10 @@ void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int
     bool small[256] = {false};
     int n_syms = pool_n_syms(g->pool);
     bool *set = n_syms <= NELEM(small) ? small : NEW_N(&rc->cx, bool, n_syms);
-    if (n_inputs != g->inputs.n)
+    if (n_inputs < 0 || n_inputs > g->inputs.n)
         ctx_fail(&rc->cx, ST_USAGE, NULL, "the model has %d inputs, but %d were given", g->inputs.n, n_inputs);
     for (int i = 0; i < g->inputs.n; i++)
-        take_input(rc, i, inputs[i], set);
+        take_input(rc, i, i < n_inputs ? inputs[i] : NULL, set);
     bool dynamic = g->guards.n > 0;
     for (int i = 0; i < n_syms; i++)
         dynamic |= pool_sym(g->pool, i)->source != NULL;
