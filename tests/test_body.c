@@ -126,7 +126,7 @@ static void assert_same(const RandomBody *b, const Memory *m, const char *who, i
 static bool run_all(RandomBody *b, BodyFn *c, Memory *m, Rng *r, const Vector *code)
 {
     int n_ports = b->body.ports.n;
-    int64_t n = 1 + rng_below(r, 70), rows = rng_below(r, 4);
+    int64_t n = rng_below(r, 71), rows = rng_below(r, 4);
     memory_fill(m, b, r, n, rows);
     memory_reset(m, n_ports);
     body_run(&b->body, m->ptr, m->step, n, rows);

@@ -276,7 +276,20 @@ static void gen_ins(Gen *g, int i)
     }
 }
 
-/* One copy of the instructions first..end-1. Nothing is in temporary registers before and after. */
+/* Reductions that the loop before left in registers are read from there. */
+static void take_carried(Gen *g)
+{
+    for (int r = 0; r < 16; r++) {
+        int value = g->carried[r];
+        g->carried[r] = -1;
+        if (value < 0 || r >= g->limit || g->last[value] < 0 || g->reg[value] >= 0)
+            continue;
+        g->owner[r] = value;
+        g->reg[value] = (int8_t)r;
+    }
+}
+
+/* One copy of the instructions first..end-1. */
 void gen_segment(Gen *g, int first, int end)
 {
     gen_find_last_uses(g, first, end);
@@ -287,6 +300,7 @@ void gen_segment(Gen *g, int first, int end)
         g->slot[i] = g->slot_home[i];
         g->reg[i] = g->home[i];
     }
+    take_carried(g);
     for (int i = first; i < end; i++)
         gen_ins(g, i);
 }

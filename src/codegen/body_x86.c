@@ -55,30 +55,44 @@ static void across_lanes(Gen *g, const VIns *ins, int r, int t)
     x86_op(&g->x, op, (XArgs){.dst = r, .a = r, .b = t});
 }
 
-/* The accumulators together, then across the lanes, into the reduction's home. */
+/* Accumulator u of a reduction, in a register: its own, or else `spare`. */
+static int accumulator(Gen *g, int i, int u, int spare)
+{
+    if (g->acc[i][u] >= 0)
+        return g->acc[i][u];
+    gen_load_reg(g, spare, gen_slot_mem(g, g->acc_slot[i][u]));
+    return spare;
+}
+
+/* The accumulators of one reduction in a tree, whose shape does not depend on where they are. */
+static int combine_accumulators(Gen *g, int i)
+{
+    XOp op = (XOp)ins_at(g, i)->x;
+    int n = gen_n_accumulators(g, i), r = accumulator(g, i, 0, 0);
+    for (int u = 1; u < n; u += 2) {
+        int left = u == 1 ? r : accumulator(g, i, u - 1, 2), right = accumulator(g, i, u, 1);
+        x86_op(&g->x, op, (XArgs){.dst = left, .a = left, .b = right});
+        if (u > 1)
+            x86_op(&g->x, op, (XArgs){.dst = r, .a = r, .b = left});
+    }
+    return r;
+}
+
+/* Each reduction's result in all lanes of its home, and where it is anyway for the code that
+ * follows. */
 static void end_accumulators(Gen *g, int first, int end)
 {
     for (int i = first; i < end; i++) {
-        const VIns *ins = ins_at(g, i);
-        if (ins->kind != V_REDUCE || !g->live[i])
+        if (ins_at(g, i)->kind != V_REDUCE || !g->live[i])
             continue;
-        int r = 0;
-        for (int u = 0; u < gen_n_accumulators(g, i); u++) {
-            int acc = g->acc[i][u];
-            XMem m = gen_slot_mem(g, g->acc_slot[i][u]);
-            if (u)
-                x86_op(&g->x, (XOp)ins->x,
-                    (XArgs){.dst = r, .a = r, .b = acc, .mem = acc < 0 ? &m : NULL});
-            else if (acc >= 0)
-                r = acc;
-            else
-                gen_load_reg(g, r, m);
-        }
-        across_lanes(g, ins, r, 1);
+        int r = combine_accumulators(g, i);
+        across_lanes(g, ins_at(g, i), r, 1);
         if (g->home[i] >= 0)
             gen_copy_reg(g, g->home[i], r);
         else if (g->slot_home[i] >= 0)
             gen_store_reg(g, r, gen_slot_mem(g, g->slot_home[i]));
+        if (g->acc[i][0] >= 0)
+            g->carried[r] = i;
     }
 }
 
@@ -395,6 +409,8 @@ static int gen_function(Gen *g, int hoist, int floor)
     g->n_fixed = 3;
     g->floor = floor;
     g->most = MIN_FLOOR;
+    for (int r = 0; r < 16; r++)
+        g->carried[r] = -1;
     g->unroll = MAX_UNROLL;
     find_live(g);
     find_segments(g);
