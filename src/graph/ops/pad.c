@@ -1,4 +1,4 @@
-/* pad.c: Pad. */
+/* pad.c: Pad and CenterCropPad. */
 #include "graph/ops/dims.h"
 
 typedef enum { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP, N_PAD_MODES } PadMode;
@@ -101,3 +101,36 @@ static void pad(Op *o)
     build_map(&y, ex_select(p, inside, op_load(o, x, at), value));
 }
 OP("Pad", "", 1, pad)
+
+/* CenterCropPad (ai.onnx 18): cut or padded by zeros to a shape, on both sides; what is odd goes to
+ * the end. */
+static void center_crop_pad(Op *o)
+{
+    Pool *p = o->pool;
+    const Value *x = op_in(o, 0, T_ANY), *shape = op_in(o, 1, T_INDEX);
+    int count, n = list_count(o, shape, MAX_RANK);
+    const int64_t *axes = op_attr_ints(o, "axes", &count);
+    const Ix *dim[MAX_RANK], *at[MAX_RANK], *shift[MAX_RANK], *zero = ix_int(p, 0),
+                                                              *two = ix_int(p, 2);
+    if (n != (axes ? count : x->rank))
+        op_error(o, "a shape of %d elements for %d axes", n, axes ? count : x->rank);
+    for (int k = 0; k < x->rank; k++) {
+        dim[k] = x->dim[k];
+        shift[k] = zero;
+    }
+    for (int j = 0; j < n; j++) {
+        int k = axes ? op_axis(o, axes[j], x->rank) : j;
+        dim[k] = list_dim(o, shape, j);
+        const Ix *cut = ix_sub(p, x->dim[k], dim[k]), *grow = ix_sub(p, dim[k], x->dim[k]);
+        shift[k] =
+            ix_sub(p, ix_max(p, zero, ix_div(p, cut, two)), ix_max(p, zero, ix_div(p, grow, two)));
+    }
+    Build y = op_out(o, 0, x->type, x->rank, dim);
+    const Expr *inside = ex_bool(p, true);
+    for (int k = 0; k < x->rank; k++) {
+        at[k] = ix_add(p, y.i[k], shift[k]);
+        inside = ex_and(p, inside, ex_ix_inside(p, at[k], x->dim[k]));
+    }
+    build_map(&y, ex_select(p, inside, op_load(o, x, at), ex_f(p, x->type, 0)));
+}
+OP("CenterCropPad", "", 1, center_crop_pad)
