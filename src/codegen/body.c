@@ -12,12 +12,16 @@ void body_init(Body *b, Ctx *cx)
     b->cx = cx;
 }
 
+/* Ports are numbered in the order of these calls: the order of `ptr` and `step` when the body runs.
+ */
 int body_port(Body *b, PortKind kind, DType type, bool store)
 {
     VEC_PUSH(b->cx, &b->ports, ((BodyPort){kind, type, store}));
     return b->ports.n - 1;
 }
 
+/* An instruction without operands: -1 is "none" everywhere, so that forgetting one shows in the
+ * verifier. */
 static BodyIns blank(BodyOp op, DType type)
 {
     return (
@@ -30,6 +34,8 @@ static int push(Body *b, BodyIns ins)
     return b->ins.n - 1;
 }
 
+/* Narrow elements are computed in the next wider type that has vector arithmetic; what they were is
+ * only known to the port, which narrows again on the way out. */
 DType body_value_type(DType port)
 {
     switch (port) {
@@ -89,12 +95,14 @@ int body_reduce(Body *b, BodyOp red, int a)
 void body_loop(Body *b) { push(b, blank(B_LOOP, DT_NONE)); }
 void body_end(Body *b) { push(b, blank(B_END, DT_NONE)); }
 
+/* Reductions have no arithmetic of their own: each is a primitive applied over and over. */
 Prim body_red_prim(BodyOp red)
 {
     static const Prim prim[] = {P_add, P_mul, P_max, P_min, P_or, P_and};
     return prim[red - B_RSUM];
 }
 
+/* A row of no lanes gives this, and absent lanes of the last vector are replaced by it. */
 Scalar body_red_identity(BodyOp red, DType t)
 {
     bool is_float = dtype_is_float(t), wide = t == DT_I64;
@@ -132,6 +140,7 @@ PRINTF_LIKE(2, 3) static void wrong(Check *c, const char *fmt, ...)
 bool body_is_reduction(BodyOp op) { return op >= B_RSUM && op <= B_RALL; }
 bool body_has_value(BodyOp op) { return op != B_STORE && op != B_LOOP && op != B_END; }
 
+/* Other types exist in memory only. */
 static bool is_value_type(DType t)
 {
     return t == DT_F32 || t == DT_F64 || t == DT_I32 || t == DT_I64 || t == DT_BOOL;
@@ -152,6 +161,7 @@ static DType operand(Check *c, int id)
     return def->type;
 }
 
+/* The classes of prim.def, for the types that values have. */
 static bool class_fits(char types, DType t)
 {
     bool is_float = t == DT_F32 || t == DT_F64;
@@ -164,6 +174,7 @@ static bool class_fits(char types, DType t)
     }
 }
 
+/* Types only: whether an instruction set can do it is the business of body_encodable. */
 static void check_prim(Check *c, const BodyIns *ins)
 {
     if (ins->prim >= N_PRIMS) {
@@ -191,6 +202,7 @@ static void check_prim(Check *c, const BodyIns *ins)
         wrong(c, "%s of %s can't give %s", info->name, dtype_text(t[first]), dtype_text(ins->type));
 }
 
+/* A row port is stored to once a row: in a loop every lane would overwrite the last. */
 static void check_port(Check *c, const BodyIns *ins)
 {
     if (ins->port < 0 || ins->port >= c->b->ports.n) {
@@ -208,6 +220,7 @@ static void check_port(Check *c, const BodyIns *ins)
         wrong(c, "port %d is for stores", ins->port);
 }
 
+/* The accumulator has the type of what it accumulates; a wider one is a cast in front. */
 static void check_reduction(Check *c, const BodyIns *ins)
 {
     DType t = operand(c, ins->a);
@@ -260,6 +273,7 @@ static void check_ins(Check *c, const BodyIns *ins)
     }
 }
 
+/* Reports all that is wrong, in order, so that one run shows a pass all its mistakes. */
 void body_verify(Ctx *cx, const Body *b)
 {
     Check c = {.cx = cx, .b = b, .scope = NEW_N(cx, int, b->ins.n + 1)};

@@ -14,6 +14,7 @@ typedef struct Name {
     char s[16];
 } Name;
 
+/* v<id> for values, p<port> for pointers: short names keep the text that TinyCC reads small. */
 static Name name_of(char letter, int id)
 {
     Name name;
@@ -30,6 +31,7 @@ static void begin_value(Print *p, int i)
     buf_printf(p->out, "const %s v%d = ", spell_ctype(p->b->ins.at[i].type), i);
 }
 
+/* Loads say `i` for lanes; a row port is read at element 0, as its pointer moves with the rows. */
 static void print_load(Print *p, int i)
 {
     const BodyIns *ins = &p->b->ins.at[i];
@@ -49,6 +51,7 @@ static void print_store(Print *p, const BodyIns *ins)
     buf_putc(p->out, '\n');
 }
 
+/* A rounding that the instruction asks for is part of the primitive, as in the reference. */
 static void print_prim(Print *p, int i)
 {
     const BodyIns *ins = &p->b->ins.at[i];
@@ -60,6 +63,7 @@ static void print_prim(Print *p, int i)
     buf_puts(p->out, ";\n");
 }
 
+/* The accumulator is the value itself, a variable declared in front of the loop. */
 static void print_reduction(Print *p, int i)
 {
     const BodyIns *ins = &p->b->ins.at[i];
@@ -126,6 +130,8 @@ static void print_constants(Print *p)
     }
 }
 
+/* `pool` belongs to the vector form. A zero divisor gives 0 here and is not reported: bodies get no
+ * error slot. */
 void body_print_c(Buf *out, const Body *b, const char *name)
 {
     Print p = {.b = b, .out = out};

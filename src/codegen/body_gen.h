@@ -33,7 +33,7 @@ typedef struct Gen {
     int8_t (*acc)[MAX_UNROLL]; /* pinned registers of a reduction's accumulators; -1: in acc_slot */
     int (*acc_slot)[MAX_UNROLL];
     int owner[16];
-    int carried[16];   /* reductions that a loop left in registers for the code behind it, -1 none */
+    int carried[16];   /* reductions that a loop left in registers for what follows, -1 none */
     int limit;         /* registers below are for temporaries */
     int row_limit;     /* the same outside loops */
     int high;          /* temporaries used at most in this loop */

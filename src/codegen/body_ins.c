@@ -3,6 +3,7 @@
 
 /* ---- memory of ports ------------------------------------------------------------------------- */
 
+/* Of an element in memory. */
 int gen_port_size(const Gen *g, int port) { return dtype_bytes(g->v->body->ports.at[port].type); }
 
 /* A register with the port's pointer: its own, or scratch. */
@@ -28,6 +29,7 @@ static XMem lanes_mem(Gen *g, const VIns *ins)
 /* Masked moves exist for 32 and 64-bit lanes that are not widened on the way. */
 bool gen_is_maskable(const VIns *ins) { return ins->x == X_movups || ins->x == X_storeups; }
 
+/* The mask is as wide as the element, and for 64-bit elements there are two. */
 int gen_mask_of(const Gen *g, const VIns *ins)
 {
     return g->v->mask[gen_port_size(g, ins->port) == 8 ? 1 + ins->part : 0];
@@ -58,6 +60,9 @@ static void bounce(Gen *g, const VIns *ins, bool out)
     x86_gpr(x, 0x8B, RCX, 0, &save_rcx);
 }
 
+/* Lanes that exist are read, no byte more: whole vectors directly, the last one by a masked move or
+ * through the bounce buffer, whose other bytes are whatever was there (no present lane sees them).
+ */
 static void gen_load(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);
@@ -83,6 +88,8 @@ static void gen_load(Gen *g, int i)
     gen_define(g, i, dst);
 }
 
+/* As gen_load: nothing behind the last lane is written. Only full 32-byte stores can be
+ * non-temporal. */
 static void gen_store(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);
@@ -125,6 +132,7 @@ static void gen_binary(Gen *g, int i)
     gen_define(g, i, dst);
 }
 
+/* Only the RM form can read its operand from memory. */
 static void gen_unary(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);
@@ -205,6 +213,7 @@ static void gen_load1(Gen *g, int i)
     gen_define(g, i, dst);
 }
 
+/* All lanes of a row value are the same, so the lowest is as good as any. */
 static void gen_store1(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);
@@ -214,6 +223,7 @@ static void gen_store1(Gen *g, int i)
     gen_free_dead(g, i);
 }
 
+/* RCX counts lanes, so the index of a copy is RCX and a constant. */
 static void gen_lane(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);
@@ -251,6 +261,7 @@ static void gen_reduce(Gen *g, int i)
     gen_free_dead(g, i);
 }
 
+/* Registers that are locked are those of this instruction: each begins with none. */
 static void gen_ins(Gen *g, int i)
 {
     const VIns *ins = ins_at(g, i);

@@ -6,12 +6,14 @@
 
 /* ---- what is where --------------------------------------------------------------------------- */
 
+/* Slots lie above the pointers of the ports, each 32 bytes, aligned as the frame is. */
 XMem gen_slot_mem(const Gen *g, int slot)
 {
     int n_ports = g->v->body->ports.n;
     return (XMem){RSP, -1, 0, (F_PORTS + (n_ports * 8 + 31) / 32 * 32) + slot * 32};
 }
 
+/* What can be given up without saving it. */
 static bool in_memory(const Gen *g, int value) { return is_const(g, value) || g->slot[value] >= 0; }
 
 static XMem memory_of(const Gen *g, int value)
@@ -32,6 +34,7 @@ void gen_copy_reg(Gen *g, int to, int from)
     x86_op(&g->x, X_movaps, (XArgs){.dst = to, .a = from});
 }
 
+/* Slots of one segment copy are free again in the next; the frame has room for the greediest. */
 static int new_slot(Gen *g)
 {
     g->max_slots = MAX(g->max_slots, g->n_slots + 1);
@@ -62,6 +65,7 @@ static int reads(const Gen *g, const VIns *ins, int id[3])
     return n;
 }
 
+/* Per copy, because the tail reads other values than the full vectors do. */
 void gen_find_last_uses(Gen *g, int first, int end)
 {
     for (int i = 0; i < g->v->ins.n; i++)
@@ -73,6 +77,7 @@ void gen_find_last_uses(Gen *g, int first, int end)
     }
 }
 
+/* Linear, but only asked when registers run out. */
 static int next_use(const Gen *g, int value, int at)
 {
     for (int i = at; i <= g->last[value]; i++) {
@@ -107,6 +112,7 @@ static int evict(Gen *g, int at)
     return best;
 }
 
+/* The lowest free one: low registers have shorter encodings, and `high` then is the pressure. */
 int gen_take_reg(Gen *g, int at)
 {
     for (int r = 0; r < g->limit; r++)
@@ -131,6 +137,7 @@ int gen_in_reg(Gen *g, int value, int at)
     return g->reg[value];
 }
 
+/* Leaves a value in memory if it is there: an instruction reads it for free. */
 void gen_operand(Gen *g, int value, int at, Operand *o)
 {
     *o = (Operand){.reg = 0};
@@ -162,6 +169,8 @@ void gen_free_dead(Gen *g, int at)
 /* Where the result of instruction i goes. */
 int gen_result_reg(Gen *g, int i) { return g->home[i] >= 0 ? g->home[i] : gen_take_reg(g, i); }
 
+/* A value with a slot that outlives the segment is stored at once: it is defined once and read many
+ * times. */
 void gen_define(Gen *g, int i, int reg)
 {
     g->reg[i] = (int8_t)reg;

@@ -11,6 +11,7 @@ typedef struct Run {
 
 static DType type_of(const Run *r, int id) { return r->b->ins.at[id].type; }
 
+/* Any byte but 0 is true, as for the compiled forms. */
 static Scalar load(const Run *r, const BodyIns *ins)
 {
     const BodyPort *port = &r->b->ports.at[ins->port];
@@ -28,6 +29,8 @@ static void store(const Run *r, const BodyIns *ins)
         scalar_cast(ins->type, port->type, r->value[ins->a]));
 }
 
+/* A cast with a rounding goes to the rounded type in one step; anything else is computed, then
+ * rounded. */
 static Scalar prim(const Run *r, const BodyIns *ins)
 {
     const int id[3] = {ins->a, ins->b, ins->c};
@@ -41,6 +44,8 @@ static Scalar prim(const Run *r, const BodyIns *ins)
     return ins->round != DT_NONE ? scalar_f(ins->round, s.f) : s;
 }
 
+/* In the order of the lanes. Sums of floats may differ from this in the last bits elsewhere,
+ * nothing else may. */
 static Scalar reduce(const Run *r, const BodyIns *ins, Scalar so_far)
 {
     Scalar arg[2] = {so_far, r->value[ins->a]};
@@ -80,6 +85,7 @@ static int run_loop(Run *r, int i, int64_t n)
     return end;
 }
 
+/* Values live in one array by instruction; a loop overwrites those of its lanes. */
 void body_run(const Body *b, void *const *ptr, const int64_t *row_step, int64_t n, int64_t rows)
 {
     Run r = {.b = b,

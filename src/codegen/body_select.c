@@ -3,79 +3,6 @@
 #include "codegen/body_internal.h"
 #include "codegen/vec.h"
 
-/* ---- building -------------------------------------------------------------------------------- */
-
-int v_push(VCode *v, VIns ins)
-{
-    VEC_PUSH(v->cx, &v->ins, ins);
-    return v->ins.n - 1;
-}
-
-static VIns blank(VKind kind, XOp x)
-{
-    return (VIns){.kind = kind, .x = (uint8_t)x, .a = -1, .b = -1, .c = -1, .port = -1};
-}
-
-int v3(VCode *v, XOp x, int a, int b, int c)
-{
-    VIns ins = blank(V_X, x);
-    ins.a = a;
-    ins.b = b;
-    ins.c = c;
-    return v_push(v, ins);
-}
-
-int v2i(VCode *v, XOp x, int a, int b, int imm)
-{
-    int id = v3(v, x, a, b, -1);
-    v->ins.at[id].imm = (uint8_t)imm;
-    return id;
-}
-
-int v2(VCode *v, XOp x, int a, int b) { return v2i(v, x, a, b, 0); }
-int v1i(VCode *v, XOp x, int a, int imm) { return v2i(v, x, a, -1, imm); }
-int v1(VCode *v, XOp x, int a) { return v2i(v, x, a, -1, 0); }
-
-/* The same constant is the same value. */
-int v_k(VCode *v, VConst k)
-{
-    for (int i = 0; i < v->ins.n; i++)
-        if (v->ins.at[i].kind == V_CONST &&
-            memcmp(&v->pool.at[v->ins.at[i].port], &k, sizeof k) == 0)
-            return i;
-    VEC_PUSH(v->cx, &v->pool, k);
-    VIns ins = blank(V_CONST, X_movups);
-    ins.port = v->pool.n - 1;
-    return v_push(v, ins);
-}
-
-int v_k64(VCode *v, uint64_t k)
-{
-    VConst c;
-    for (int i = 0; i < 8; i++)
-        c.lane[i] = (uint32_t)(k >> (i & 1) * 32);
-    return v_k(v, c);
-}
-
-int v_k32(VCode *v, uint32_t k) { return v_k64(v, (uint64_t)k << 32 | k); }
-
-int v_kf(VCode *v, float k)
-{
-    uint32_t u;
-    memcpy(&u, &k, 4);
-    return v_k32(v, u);
-}
-
-int v_kd(VCode *v, double k)
-{
-    uint64_t u;
-    memcpy(&u, &k, 8);
-    return v_k64(v, u);
-}
-
-int v_zero(VCode *v) { return v_k32(v, 0); }
-int v_ones(VCode *v) { return v_k32(v, ~0u); }
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* A value of the body: one register of 32-bit lanes, or two of 64-bit lanes. */
@@ -152,6 +79,7 @@ static int narrow(VCode *v, Val a)
     return v1i(v, X_permq, mixed, 0xD8);
 }
 
+/* Masks are as wide as what they were compared from; they change when they meet another width. */
 static Val mask_as(VCode *v, Val m, int n)
 {
     if (m.n == n)
@@ -170,6 +98,7 @@ static int round_bf16(VCode *v, int a)
     return v3(v, X_blendps, up, quiet, v2i(v, X_cmpps, a, a, 3));
 }
 
+/* Rounding to float16 is converting there and back. */
 static int round_to(VCode *v, DType t, int a)
 {
     if (t == DT_F16)
@@ -207,12 +136,13 @@ static int finish_load(VCode *v, DType t, int a)
 
 static int load_part(VCode *v, VKind kind, XOp x, int port, int part)
 {
-    VIns ins = blank(kind, x);
+    VIns ins = v_blank(kind, x);
     ins.port = port;
     ins.part = (uint8_t)part;
     return v_push(v, ins);
 }
 
+/* One load for 32-bit lanes, two for 64-bit ones; narrow elements widen in the same instruction. */
 static Val load_lanes(VCode *v, const BodyIns *ins, DType t)
 {
     XOp x = widening(t);
@@ -222,6 +152,7 @@ static Val load_lanes(VCode *v, const BodyIns *ins, DType t)
     return one(finish_load(v, t, lo));
 }
 
+/* The broadcast of an element of its own size, then widened as lanes are. */
 static Val load_row(VCode *v, const BodyIns *ins, DType t)
 {
     static const XOp by_size[] =
@@ -266,6 +197,7 @@ static int before_store(VCode *v, DType t, Val a)
     return a.r[0];
 }
 
+/* Narrow lanes are packed to the bottom of the register: one store of 8 or 16 bytes. */
 static void store_lanes(VCode *v, int port, DType t, Val a)
 {
     int bytes = dtype_bytes(t);
@@ -281,6 +213,7 @@ static void store_lanes(VCode *v, int port, DType t, Val a)
     }
 }
 
+/* Lane 0 only; its low bits are there without packing. */
 static void store_row(VCode *v, int port, DType t, Val a)
 {
     static const XOp by_size[] =
@@ -303,6 +236,7 @@ static const Binary binaries[] = {
     {P_max, N_XOPS, N_XOPS, X_pmaxsd, N_XOPS},
 };
 
+/* The one instruction for a primitive on a type, or N_XOPS. */
 static XOp binary(Prim p, DType t)
 {
     for (int k = 0; k < NELEM(binaries); k++)
@@ -315,6 +249,7 @@ static XOp binary(Prim p, DType t)
     return N_XOPS;
 }
 
+/* A constant that is no NaN: spares two instructions in every Relu and Clip. */
 static bool is_number(const Body *b, int id)
 {
     const BodyIns *ins = &b->ins.at[id];
@@ -380,6 +315,7 @@ static Val divide(Select *s, const BodyIns *ins, Val a, Val b)
     return one(v2(v, X_psubd, a.r[0], v2(v, X_pmulld, q, b.r[0])));
 }
 
+/* What has no instruction of its own, mostly on 64-bit lanes, where AVX2 has gaps. */
 static Val int_binary(Select *s, const BodyIns *ins, Val a, Val b)
 {
     VCode *v = s->v;
@@ -403,6 +339,7 @@ static Val int_binary(Select *s, const BodyIns *ins, Val a, Val b)
     return a;
 }
 
+/* On masks: a < b is ~a & b. */
 static Val compare_bool(VCode *v, Prim p, Val a, Val b)
 {
     if (p == P_lt)
@@ -411,6 +348,7 @@ static Val compare_bool(VCode *v, Prim p, Val a, Val b)
     return map2(v, X_xor, different, both(v_ones(v), different.n));
 }
 
+/* There is no "less or equal" for integers: it is "not greater". */
 static Val compare(VCode *v, Prim p, DType t, Val a, Val b)
 {
     if (t == DT_BOOL)
@@ -426,6 +364,7 @@ static Val compare(VCode *v, Prim p, DType t, Val a, Val b)
     return map2(v, X_xor, not_le, both(v_ones(v), not_le.n));
 }
 
+/* Rounding modes: bit 3 suppresses the inexact exception, the low bits choose. */
 static Val float_unary(VCode *v, const BodyIns *ins, Val a)
 {
     bool wide = a.n == 2;
@@ -453,6 +392,7 @@ static Val float_unary(VCode *v, const BodyIns *ins, Val a)
     return one(r);
 }
 
+/* Negative by comparing with zero: there is no arithmetic 64-bit shift. */
 static Val int_unary(VCode *v, const BodyIns *ins, Val a)
 {
     bool wide = ins->type == DT_I64;
@@ -485,6 +425,7 @@ static int f32_to_i32(VCode *v, int a)
     return v2(v, X_and, r, v2i(v, X_cmpps, a, a, 7));
 }
 
+/* The bounds of int32 are exact in float64, so clamping first is enough. */
 static int f64_to_i32(VCode *v, Val a)
 {
     Val low = map2(v, X_maxpd, a, both(v_kd(v, -0x1p31), 2));
@@ -556,6 +497,7 @@ static Val to_bool(VCode *v, DType from, Val a)
 }
 
 #define FROM_TO(from, to) ((from)*DT_COUNT + (to))
+/* The pairs that exist; others (there are few) make the body scalar. */
 static Val cast(VCode *v, DType from, DType to, Val a)
 {
     if (from == to)
@@ -593,6 +535,7 @@ static bool rounds_twice(DType from, DType round)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+/* By arity and class; bool operands of different widths meet at 32 bits. */
 static Val select_prim(Select *s, const BodyIns *ins)
 {
     VCode *v = s->v;
@@ -627,6 +570,7 @@ static Val select_prim(Select *s, const BodyIns *ins)
     return one(r);
 }
 
+/* Constants of 64-bit types are one register used for both halves. */
 static Val select_const(VCode *v, const BodyIns *ins)
 {
     switch (ins->type) {
@@ -638,6 +582,7 @@ static Val select_const(VCode *v, const BodyIns *ins)
     }
 }
 
+/* The index of the first lane plus 0..7; in two registers for int64. */
 static Val select_iota(VCode *v, DType t)
 {
     bool wide = t == DT_I64;
@@ -646,7 +591,7 @@ static Val select_iota(VCode *v, DType t)
         k[0].lane[i] = i & 1 ? 0 : (uint32_t)i / 2;
         k[1].lane[i] = i & 1 ? 0 : (uint32_t)i / 2 + 4;
     }
-    int first = v_push(v, blank(V_LANE, wide ? X_pbroadcastq : X_pbroadcastd));
+    int first = v_push(v, v_blank(V_LANE, wide ? X_pbroadcastq : X_pbroadcastd));
     if (!wide)
         return one(v2(v, X_paddd, first, v_k(v, k[0])));
     return two(v2(v, X_paddq, first, v_k(v, k[0])), v2(v, X_paddq, first, v_k(v, k[1])));
@@ -654,6 +599,7 @@ static Val select_iota(VCode *v, DType t)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* Combining must be one instruction: it runs on accumulators that stay where they are. */
 static XOp reduction_op(BodyOp red, DType t)
 {
     static const Prim prim[] = {P_add, P_mul, P_max, P_min};
@@ -671,7 +617,7 @@ static int reduce_part(VCode *v, XOp x, int a, int identity, bool wide, int part
 {
     int present = v3(v, X_blendps, identity, a, v->mask[wide ? 1 + part : 0]);
     v->ins.at[present].tail_only = true;
-    VIns ins = blank(V_REDUCE, x);
+    VIns ins = v_blank(V_REDUCE, x);
     ins.a = a;
     ins.b = present;
     ins.c = identity;
@@ -679,6 +625,7 @@ static int reduce_part(VCode *v, XOp x, int a, int identity, bool wide, int part
     return v_push(v, ins);
 }
 
+/* As a constant of the pool. */
 static int identity_of(VCode *v, BodyOp red, DType t)
 {
     BodyIns ins = {.op = B_CONST, .type = t, .k = body_red_identity(red, t)};
@@ -723,6 +670,8 @@ static void finish_reductions(Select *s)
     s->pending.n = 0;
 }
 
+/* Nothing of the row loop shows here: a segment is just its instructions between V_LOOP and V_END.
+ */
 static void select_ins(Select *s, int i)
 {
     VCode *v = s->v;
@@ -744,15 +693,16 @@ static void select_ins(Select *s, int i)
         if (ins->round != DT_NONE && !v->failed)
             s->val[i] = one(round_to(v, ins->round, s->val[i].r[0]));
         break;
-    case B_LOOP: v_push(v, blank(V_LOOP, X_movups)); break;
+    case B_LOOP: v_push(v, v_blank(V_LOOP, X_movups)); break;
     case B_END:
-        v_push(v, blank(V_END, X_movups));
+        v_push(v, v_blank(V_END, X_movups));
         finish_reductions(s);
         break;
     default: select_reduction(s, ins, i); break;
     }
 }
 
+/* The masks come first, so that they exist for the tail of any loop. */
 bool body_select(VCode *v, Ctx *cx, const Body *b)
 {
     memset(v, 0, sizeof *v);
@@ -760,7 +710,7 @@ bool body_select(VCode *v, Ctx *cx, const Body *b)
     v->body = b;
     Select s = {.v = v, .b = b, .val = NEW_N(cx, Val, b->ins.n + 1)};
     for (int part = 0; part < 3; part++) {
-        VIns mask = blank(V_MASK, X_movups);
+        VIns mask = v_blank(V_MASK, X_movups);
         mask.part = (uint8_t)part;
         v->mask[part] = v_push(v, mask);
     }

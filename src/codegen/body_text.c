@@ -30,6 +30,7 @@ static const char *const op_text[] = {[B_LOAD] = "load",
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
+/* buf_double prints what reads back as the same bits, whatever the locale. */
 static void print_constant(Buf *out, DType t, Scalar k)
 {
     buf_putc(out, ' ');
@@ -118,6 +119,7 @@ static int64_t integer(Parse *p)
     return x;
 }
 
+/* `%N`, if that comes next. */
 static bool accept_value(Parse *p, int *id)
 {
     skip_blanks(p);
@@ -171,6 +173,7 @@ static void parse_port(Parse *p)
     body_port(p->b, row ? PORT_ROW : PORT_LANES, t, store);
 }
 
+/* In the order in which print_ins writes them; what an instruction does not have is not there. */
 static void parse_operands(Parse *p, BodyIns *ins)
 {
     if (ins->op == B_CONST)
@@ -183,6 +186,7 @@ static void parse_operands(Parse *p, BodyIns *ins)
         ins->round = type(p);
 }
 
+/* Only the form is checked here; meaning is the verifier's. */
 static void parse_ins(Parse *p)
 {
     BodyIns ins = {.prim = N_PRIMS, .a = -1, .b = -1, .c = -1, .port = -1};

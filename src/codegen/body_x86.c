@@ -14,6 +14,7 @@
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+/* Loops do not nest. */
 static int loop_end(const Gen *g, int i)
 {
     while (ins_at(g, i)->kind != V_END)
@@ -149,6 +150,7 @@ static void gen_masks(Gen *g, unsigned used)
     }
 }
 
+/* At most one masked vector: n % 8 lanes. */
 static void gen_tail(Gen *g, int first, int end)
 {
     XCode *x = &g->x;
@@ -244,6 +246,8 @@ static void find_live(Gen *g)
     }
 }
 
+/* Straight code between loops counts as a segment even when there is none: loops get odd numbers.
+ */
 static void find_segments(Gen *g)
 {
     int segment = 0;
@@ -321,6 +325,7 @@ static void hoist_constants(Gen *g, const int *by_loops, int n)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+/* The first port registers are the caller's to lose (System V), the others are pushed. */
 static int n_saved(const Gen *g)
 {
     return MAX(0, MIN(g->v->body->ports.n, NELEM(port_regs)) - FIRST_SAVED);
@@ -349,6 +354,7 @@ static int gen_prologue(Gen *g)
     return frame_at;
 }
 
+/* vzeroupper: what called this may be legacy SSE code, which would pay for dirty upper halves. */
 static void gen_epilogue(Gen *g)
 {
     XCode *x = &g->x;
@@ -382,6 +388,7 @@ static void gen_next_row(Gen *g, int top)
     x86_jump_back(x, C_G, top);
 }
 
+/* The body of the loop over rows: segments in order. */
 static void gen_rows(Gen *g)
 {
     int n = g->v->ins.n, first = 0;
@@ -433,6 +440,7 @@ static int gen_function(Gen *g, int hoist, int floor)
     return g->row_limit - MIN(g->accumulators, MAX_PINNED) - g->most;
 }
 
+/* The pool gets two entries behind the constants: the window for masks. */
 static void gen_init(Gen *g, Ctx *cx, const VCode *v, bool streaming)
 {
     int n = v->ins.n + 1;
@@ -448,12 +456,15 @@ static void gen_init(Gen *g, Ctx *cx, const VCode *v, bool streaming)
     g->acc_slot = ctx_array(cx, (size_t)n, sizeof *g->acc_slot);
 }
 
+/* Selecting is quick, so asking is doing the first half of the work and forgetting it. */
 bool body_encodable(const Body *b, const char *isa)
 {
     VCode v;
     return strcmp(isa, "avx2") == 0 && body_select(&v, b->cx, b);
 }
 
+/* The first time measures how many registers loops need; the second gives the others to constants.
+ */
 BodyCode body_encode(Ctx *cx, const Body *b, const char *isa, bool streaming_stores)
 {
     VCode v;

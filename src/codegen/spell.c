@@ -58,6 +58,7 @@ static void hex_float(Buf *out, double x)
         buf_printf(out, "0x1p%d", e - 1023);
 }
 
+/* Values that the type can't hold finitely have no literal: they are spelled by their bits. */
 static void float_const(Buf *out, DType t, double x)
 {
     float f = (float)x;
@@ -112,6 +113,7 @@ static const Spelling spellings[N_PRIMS] = {
 #undef PRIM
 };
 
+/* float16 and bfloat16 compute as float32. */
 static const char *spelling_of(Prim p, DType in)
 {
     const Spelling *s = &spellings[p];
@@ -138,6 +140,8 @@ static bool wraps(Prim p)
     return p == P_add || p == P_sub || p == P_mul || p == P_neg || p == P_not;
 }
 
+/* Between integers C keeps the low bits (all our compilers do, and document it); from floating
+ * point it is undefined what does not fit, so a helper saturates. */
 static void spell_cast_to_int(Buf *out, DType in, DType to, const char *a)
 {
     if (!dtype_is_float(in))
@@ -164,6 +168,7 @@ static void spell_cast_to_half(Buf *out, DType in, DType to, const char *a)
         buf_printf(out, "%sd((double)%s)", name, a);
 }
 
+/* Unsigned types go by way of a signed one: TinyCC would call a library function for them. */
 static void spell_cast_to_float(Buf *out, DType in, DType to, const char *a)
 {
     if (is_half(to))
@@ -176,6 +181,7 @@ static void spell_cast_to_float(Buf *out, DType in, DType to, const char *a)
         buf_printf(out, "(%s)%s", ctypes[to].local, a);
 }
 
+/* Any number but 0 is true, NaN too. */
 static void spell_cast(Buf *out, DType in, DType to, const char *a)
 {
     if (to == DT_BOOL)
@@ -186,6 +192,7 @@ static void spell_cast(Buf *out, DType in, DType to, const char *a)
         spell_cast_to_int(out, in, to, a);
 }
 
+/* By a helper, because C leaves x/0 and lowest/-1 undefined. */
 static void spell_divide(Buf *out, Prim p, DType in, const char *const *arg)
 {
     const char *kind = in == DT_I64 ? "i64" : in == DT_U64 || in == DT_U32 ? "u64" : "i32";
@@ -202,6 +209,8 @@ static void spell_shift(Buf *out, Prim p, DType in, const char *const *arg)
         p == P_shl ? t->wrap : "", arg[0], p == P_shl ? "<<" : ">>", arg[1]);
 }
 
+/* Each case is here because C's own operator means something else, is undefined somewhere, or draws
+ * a warning on unsigned operands. */
 static void spell_int(Buf *out, Prim p, DType in, DType to, const char *const *arg)
 {
     const CType *t = &ctypes[to];
@@ -242,6 +251,7 @@ static bool is_exact(Prim p)
     }
 }
 
+/* One operation; what the type must round to is wrapped around it. */
 void spell_prim(Buf *out, Prim p, DType in, DType to, const char *const *arg)
 {
     if (p == P_cast)
@@ -258,6 +268,7 @@ void spell_prim(Buf *out, Prim p, DType in, DType to, const char *const *arg)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Indexing, never pointer arithmetic: every compiler turns it into one addressing mode. */
 void spell_load(Buf *out, DType t, const char *ptr, const char *index)
 {
     const char *convert = t == DT_F16 ? "sn_ld_f16(" : t == DT_BF16 ? "sn_ld_bf16(" : "";

@@ -48,6 +48,7 @@ typedef struct VCode {
 } VCode;
 
 /* The prefix V_ of primitives: v1(v, X_sqrtps, a) and so on append and return the value. */
+VIns v_blank(VKind kind, XOp x); /* no operands */
 int v_push(VCode *v, VIns ins);
 int v1(VCode *v, XOp x, int a);
 int v1i(VCode *v, XOp x, int a, int imm);

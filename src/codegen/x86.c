@@ -8,6 +8,7 @@ const XOpInfo xop_info[N_XOPS] = {
 #undef XOP
 };
 
+/* Bytes go to the arena of cx; nothing has to be freed. */
 void x86_init(XCode *x, Ctx *cx)
 {
     memset(x, 0, sizeof *x);
@@ -49,6 +50,8 @@ static int high_x(const XMem *m) { return m && m->index >= 0 ? m->index >> 3 : 0
 
 /* ---- vector instructions --------------------------------------------------------------------- */
 
+/* The two-byte prefix serves if the operand in rm needs no extension bits, the map is 0F and W is
+ * 0. */
 void x86_vex(XCode *x, int map, int pp, int w, int l, int opcode, int reg, int vvvv, int rm,
     const XMem *mem)
 {
@@ -104,6 +107,7 @@ void x86_op(XCode *x, XOp op, XArgs arg)
         x86_byte(x, imm);
 }
 
+/* The three forms have opcodes 10h apart. */
 void x86_fma(XCode *x, XOp op, int form, int dst, int v, int rm, const XMem *mem)
 {
     const XOpInfo *o = &xop_info[op];
@@ -112,6 +116,7 @@ void x86_fma(XCode *x, XOp op, int form, int dst, int v, int rm, const XMem *mem
 
 /* ---- general instructions -------------------------------------------------------------------- */
 
+/* REX.W always: all our integers are addresses or counts. */
 void x86_gpr(XCode *x, int opcode, int reg, int rm, const XMem *mem)
 {
     x86_byte(x, 0x48 | reg >> 3 << 2 | high_x(mem) << 1 | high_b(rm, mem));
@@ -119,6 +124,7 @@ void x86_gpr(XCode *x, int opcode, int reg, int rm, const XMem *mem)
     modrm(x, reg, rm, mem);
 }
 
+/* The 32-bit immediate also where 8 bits would do: the frame's size is patched in later. */
 void x86_gpr_imm(XCode *x, int ext, int rm, int32_t imm)
 {
     x86_byte(x, 0x48 | rm >> 3);
@@ -158,6 +164,7 @@ int x86_jump(XCode *x, int cond)
     return x->bytes.n;
 }
 
+/* Displacements count from the end of the jump. */
 void x86_land(XCode *x, int jump) { x86_patch32(x, jump - 4, x->bytes.n - jump); }
 
 void x86_jump_back(XCode *x, int cond, int to)
