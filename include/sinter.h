@@ -136,6 +136,7 @@ SINTER_API sinter_code sinter_emit(const sinter_program *program, const char *ta
 SINTER_API void sinter_text_free(char *text);
 
 /* ---- running */
+/* The program must outlive its contexts. */
 SINTER_API sinter_code sinter_context_new(const sinter_program *program, sinter_run_context **context,
     sinter_error *err);
 SINTER_API void sinter_context_free(sinter_run_context *context);

@@ -72,6 +72,7 @@ typedef struct Alloc {
     void (*put)(void *user, void *p, size_t size);
     void *user;
     int64_t count, fail_at, live_bytes;
+    size_t chunk; /* bytes of every chunk of an arena, 0: 64 KB and more; 1: tests reach each request */
 } Alloc;
 Alloc *alloc_default(void);
 void *alloc_get(Alloc *a, size_t size, size_t align); /* NULL when it fails; size 0 gives a unique block */
@@ -81,13 +82,14 @@ void alloc_put(Alloc *a, void *p, size_t size);       /* NULL is fine */
 typedef struct Chunk Chunk;
 typedef struct Arena {
     Alloc *alloc;
-    Chunk *chunks;
+    Chunk *chunks, *spare;
     size_t used; /* in the newest chunk */
 } Arena;
 void *arena_try(Arena *a, size_t size, size_t align); /* NULL when it fails; memory is zeroed */
 void arena_free(Arena *a);
 size_t arena_bytes(const Arena *a);
-/* Everything allocated after the mark is freed by the reset. */
+/* What was allocated after the mark is given back by the reset. The arena keeps the memory: the same requests in the
+ * same order then succeed without the allocator. */
 typedef struct ArenaMark {
     Chunk *chunk;
     size_t used;

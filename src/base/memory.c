@@ -49,6 +49,32 @@ struct Chunk {
 };
 enum { CHUNK_HEADER = 64, CHUNK_BYTES = 64 * 1024 };
 
+/* Chunks double up to 1 MB, so that a small model stays small and a big one makes few calls. */
+static size_t chunk_size(const Arena *a, size_t least)
+{
+    size_t grown = a->alloc->chunk;
+    if (!grown)
+        grown = a->chunks ? MIN(a->chunks->size * 2, (size_t)1 << 20) : CHUNK_BYTES;
+    return MAX(grown, least);
+}
+
+/* A spare chunk of at least that size, or a new one; spares that are too small are given up. */
+static Chunk *next_chunk(Arena *a, size_t least)
+{
+    while (a->spare) {
+        Chunk *c = a->spare;
+        a->spare = c->next;
+        if (c->size >= least)
+            return c;
+        alloc_put(a->alloc, c, c->size);
+    }
+    size_t size = chunk_size(a, least);
+    Chunk *c = alloc_get(a->alloc, size, CHUNK_HEADER);
+    if (c)
+        c->size = size;
+    return c;
+}
+
 void *arena_try(Arena *a, size_t size, size_t align)
 {
     if (size > SIZE_MAX / 2)
@@ -56,13 +82,10 @@ void *arena_try(Arena *a, size_t size, size_t align)
     align = MAX(align, (size_t)1);
     size_t at = (a->used + align - 1) & ~(align - 1);
     if (!a->chunks || at > a->chunks->size || size > a->chunks->size - at) {
-        /* Chunks double up to 1 MB, so that a small model stays small and a big one makes few calls. */
-        size_t grown = a->chunks ? MIN(a->chunks->size * 2, (size_t)1 << 20) : CHUNK_BYTES;
-        size_t want = MAX(grown, size + CHUNK_HEADER + align);
-        Chunk *c = alloc_get(a->alloc, want, CHUNK_HEADER);
+        Chunk *c = next_chunk(a, size + CHUNK_HEADER + align);
         if (!c)
             return NULL;
-        *c = (Chunk){a->chunks, want};
+        c->next = a->chunks;
         a->chunks = c;
         at = (CHUNK_HEADER + align - 1) & ~(align - 1);
     }
@@ -70,13 +93,19 @@ void *arena_try(Arena *a, size_t size, size_t align)
     return memset((char *)a->chunks + at, 0, size);
 }
 
-void arena_free(Arena *a)
+static void free_chunks(Arena *a, Chunk *list)
 {
-    for (Chunk *c = a->chunks, *next; c; c = next) {
+    for (Chunk *c = list, *next; c; c = next) {
         next = c->next;
         alloc_put(a->alloc, c, c->size);
     }
-    a->chunks = NULL;
+}
+
+void arena_free(Arena *a)
+{
+    free_chunks(a, a->chunks);
+    free_chunks(a, a->spare);
+    a->chunks = a->spare = NULL;
     a->used = 0;
 }
 
@@ -84,6 +113,8 @@ size_t arena_bytes(const Arena *a)
 {
     size_t n = 0;
     for (const Chunk *c = a->chunks; c; c = c->next)
+        n += c->size;
+    for (const Chunk *c = a->spare; c; c = c->next)
         n += c->size;
     return n;
 }
@@ -98,7 +129,8 @@ void arena_reset(Arena *a, ArenaMark mark)
     while (a->chunks != mark.chunk) {
         Chunk *c = a->chunks;
         a->chunks = c->next;
-        alloc_put(a->alloc, c, c->size);
+        c->next = a->spare; /* the oldest ends up in front: it is wanted first again */
+        a->spare = c;
     }
     a->used = mark.used;
 }

@@ -70,28 +70,31 @@ const Expr *ex_load(Pool *p, const Value *v, int n, const Ix *const *idx)
     return intern(p, &(Expr){.kind = EX_LOAD, .type = v->type, .value = v, .n = n, .idx = idx}, key, 3 + n);
 }
 
-const Expr *ex_identity(Pool *p, int red, DType t)
+Scalar red_identity(Red red, DType t)
 {
     bool fl = dtype_is_float(t), sg = dtype_is_signed(t);
     int bits = dtype_bits(t);
     switch (red) {
     case RED_PROD:
-        return ex_f(p, t, 1);
+        return scalar_f(t, 1);
     case RED_ALL:
-        return ex_bool(p, true);
+        return (Scalar){.u = 1};
     case RED_MAX:
         if (fl)
-            return ex_f(p, t, -INFINITY);
-        return ex_const(p, t, (Scalar){.i = sg ? (int64_t)((uint64_t)-1 << (bits - 1)) : 0});
+            return (Scalar){.f = -INFINITY};
+        return (Scalar){.i = sg ? (int64_t)((uint64_t)-1 << (bits - 1)) : 0};
     case RED_MIN:
         if (fl)
-            return ex_f(p, t, INFINITY);
-        if (t == DT_BOOL)
-            return ex_bool(p, true);
-        return ex_const(p, t, (Scalar){.u = (uint64_t)-1 >> (64 - bits + sg)});
+            return (Scalar){.f = INFINITY};
+        return (Scalar){.u = t == DT_BOOL ? 1 : (uint64_t)-1 >> (64 - bits + sg)};
     default:
-        return ex_const(p, t, (Scalar){.u = 0});
+        return (Scalar){.u = 0};
     }
+}
+
+const Expr *ex_identity(Pool *p, int red, DType t)
+{
+    return ex_const(p, red == RED_ALL ? DT_BOOL : t, red_identity((Red)red, t));
 }
 
 /* ---- primitives -------------------------------------------------------------------------------- */

@@ -215,6 +215,8 @@ const Expr *ex_and(Pool *p, const Expr *a, const Expr *b);
 /* An integer expression as an index: folded to a plain form where possible, else AT_DATA in [lo, hi]. */
 const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi);
 
+/* Reductions. */
+typedef enum { RED_NONE, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ANY, RED_ALL } Red;
 Scalar prim_eval(Prim op, DType in, DType out, const Scalar *arg); /* the meaning of a primitive */
 /* No loads: the value depends on variables and symbols alone. */
 bool ex_depends_on_ix_only(const Expr *e);
@@ -222,7 +224,8 @@ bool ix_reads_data(const Ix *a);
 bool ex_reads_data(const Expr *load); /* some index of the load is data */
 bool ex_uses_var(const Expr *e, const Var *v);
 bool ex_uses_syms(const Expr *e); /* any symbol */
-const Expr *ex_identity(Pool *p, int red, DType t);                /* of a reduction */
+Scalar red_identity(Red red, DType t); /* what the reduction of nothing gives, in accumulator type t */
+const Expr *ex_identity(Pool *p, int red, DType t); /* the same as a constant */
 
 /* ---- substitution ------------------------------------------------------------------------------ */
 
@@ -247,7 +250,6 @@ const Expr *ex_subst(Subst *s, const Expr *e);
 
 /* ---- definitions ------------------------------------------------------------------------------- */
 
-typedef enum { RED_NONE, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ANY, RED_ALL } Red;
 extern const char *const red_name[];
 
 /* out[axis...] = body                                    red == RED_NONE

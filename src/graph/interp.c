@@ -175,7 +175,7 @@ static Scalar reduce(Interp *it, const Def *d)
     static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
         [RED_ANY] = P_or, [RED_ALL] = P_and};
     int64_t extent[SUBST_VARS];
-    Scalar acc = ex_identity(it->pool, d->red, d->acc)->k;
+    Scalar acc = red_identity(d->red, d->acc);
     if (extents(it, d->n_red, d->red_axis, extent))
         do {
             it->stamp++;
@@ -194,9 +194,6 @@ Tensor *interp_def(Interp *it, const Def *d)
     Tensor *t = tensor_new(it->cx, d->out->type, d->n_axes, extent);
     if (!count)
         return t;
-    if (d->red)
-        (void)ex_identity(it->pool, d->red, d->acc);
-    make_room(it);
     do {
         it->stamp++;
         Scalar s = d->red ? reduce(it, d) : eval(it, d->body);

@@ -79,6 +79,13 @@ static const Problem *main_problem(const Ctx *cx)
     return cx->problems;
 }
 
+sinter_code api_ok(sinter_error *err)
+{
+    if (err)
+        memset(err, 0, sizeof *err);
+    return SINTER_OK;
+}
+
 sinter_code api_call(Ctx *cx, void (*work)(void *), void *arg, sinter_error *err)
 {
     volatile bool ok = false;
@@ -91,11 +98,8 @@ sinter_code api_call(Ctx *cx, void (*work)(void *), void *arg, sinter_error *err
     CATCH
     {
     }
-    if (ok) {
-        if (err)
-            memset(err, 0, sizeof *err);
-        return SINTER_OK;
-    }
+    if (ok)
+        return api_ok(err);
     const Problem *p = main_problem(cx);
     if (err) {
         api_problem(p, err);

@@ -102,6 +102,7 @@ sinter_code sinter_compile(const sinter_model *model, const sinter_options *opti
     memset(p, 0, sizeof *p);
     p->alloc = alloc;
     p->model = model;
+    pthread_mutex_init(&p->emitting, NULL);
     ctx_init(&p->cx, &p->alloc);
     p->cx.log = o.log;
     p->cx.log_user = o.log_user;
@@ -122,5 +123,6 @@ void sinter_program_free(sinter_program *p)
         return;
     Alloc alloc = p->alloc;
     ctx_free(&p->cx);
+    pthread_mutex_destroy(&p->emitting);
     alloc_put(&alloc, p, sizeof *p);
 }

@@ -1,6 +1,8 @@
 /* internal.h: what stands behind the opaque handles of sinter.h. */
 #ifndef SINTER_INTERNAL_H
 #define SINTER_INTERNAL_H
+#include <pthread.h>
+
 #include "codegen/kctx.h"
 #include "graph/interp.h"
 #include "passes/pass.h"
@@ -28,7 +30,7 @@ struct sinter_program {
     KernelFn **fn; /* by step */
     const Kernels *kernels;
     double compile_ms;
-    int64_t arena_bytes; /* of the last bound dims, for reports */
+    pthread_mutex_t emitting; /* the emitter makes index forms in the program's pool */
 };
 
 /* A value: a tensor over memory of its own or of somebody else. */
@@ -68,6 +70,7 @@ struct sinter_run_context {
 /* Runs `work(arg)` under cx; what it reported goes to *err. */
 sinter_code api_call(Ctx *cx, void (*work)(void *), void *arg, sinter_error *err);
 void api_problem(const Problem *p, sinter_error *err); /* one problem, its own message */
+sinter_code api_ok(sinter_error *err); /* clears *err */
 sinter_code api_error(sinter_error *err, sinter_code code, const char *message);
 void api_alloc(Alloc *a, const sinter_options *o);
 /* The caller's options, completed by defaults for what an older caller's struct lacks. */
@@ -81,5 +84,7 @@ int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const
 
 /* A copy that sinter_text_free frees; NUL-terminated; NULL when out of memory. */
 void *text_copy(const void *p, size_t n);
+/* A value over `data`, or (NULL) with zeroed memory of its own; NULL when out of memory. */
+sinter_value *value_new(Alloc *a, const sinter_tensor *t, void *data);
 bool tensor_view(const sinter_value *v, Tensor *t);
 #endif

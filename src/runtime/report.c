@@ -289,6 +289,20 @@ static void steps_json(Report *r)
     buf_puts(b, "]}\n");
 }
 
+/* The emitter makes index forms in the program's pool, whose Ctx would otherwise have no TRY to unwind to. */
+static void emit_text(Report *r, Kernel **k, const EmitOptions *o, bool cuda)
+{
+    const Module *m = &r->p->m;
+    volatile bool ok = false;
+    TRY(m->cx)
+    {
+        (cuda ? emit_cuda : emit_c)(&r->b, &r->cx, m->graph->pool, k, m->steps.n, o);
+        ok = true;
+    }
+    if (!ok)
+        ctx_fail(&r->cx, ST_MEMORY, NULL, "out of memory");
+}
+
 static void emit(void *arg)
 {
     Report *r = arg;
@@ -306,7 +320,7 @@ static void emit(void *arg)
         k[i]->sites.n = k[i]->sites.cap = 0;
     }
     EmitOptions o = {.tier = r->tier, .isa = m->opt.isa};
-    (cuda ? emit_cuda : emit_c)(&r->b, &r->cx, m->graph->pool, k, m->steps.n, &o);
+    emit_text(r, k, &o, cuda);
     steps_json(r);
 }
 
@@ -318,12 +332,19 @@ sinter_code sinter_emit(const sinter_program *program, const char *target, int t
     *source = *json = NULL;
     Report r = {.p = program, .target = target, .tier = tier};
     ctx_init(&r.cx, (Alloc *)&program->alloc);
+    pthread_mutex_lock((pthread_mutex_t *)&program->emitting);
     sinter_code code = api_call(&r.cx, emit, &r, err);
+    program->m.cx->trap = NULL; /* where an error of r.cx left it */
+    pthread_mutex_unlock((pthread_mutex_t *)&program->emitting);
     if (code == SINTER_OK) {
         *source = text_copy(r.b.s, r.b.n);
         *json = text_copy(r.steps.s, r.steps.n);
-        if (!*source || !*json)
+        if (!*source || !*json) {
+            sinter_text_free(*source);
+            sinter_text_free(*json);
+            *source = *json = NULL;
             code = api_error(err, SINTER_ERR_MEMORY, "out of memory");
+        }
     }
     ctx_free(&r.cx);
     return code;

@@ -108,9 +108,9 @@ static void *output_memory(Run *r, int i, const int64_t *dim)
     if (!own || own->own_bytes < t.bytes) {
         sinter_value_free(own);
         rc->out[i] = NULL;
-        if (sinter_tensor_new(t.dtype, t.rank, t.dim, NULL, 0, &rc->out[i], NULL))
+        own = rc->out[i] = value_new(rc->cx.arena.alloc, &t, NULL);
+        if (!own)
             ctx_fail(&rc->cx, ST_MEMORY, NULL, "out of memory for output %s", v->name);
-        own = rc->out[i];
     }
     t.data = own->own;
     own->t = t;

@@ -1,21 +1,17 @@
 /* value.c: sinter_value: tensors of the caller or with memory of their own. */
 #include "runtime/internal.h"
 
-static sinter_value *new_value(const sinter_tensor *t, void *data, sinter_error *err)
+sinter_value *value_new(Alloc *a, const sinter_tensor *t, void *data)
 {
-    Alloc *a = alloc_default();
     sinter_value *v = alloc_get(a, sizeof *v, 16);
-    if (!v) {
-        api_error(err, SINTER_ERR_MEMORY, "out of memory");
+    if (!v)
         return NULL;
-    }
     *v = (sinter_value){.t = *t, .alloc = a};
     if (!data) {
         v->own_bytes = MAX(t->bytes, (size_t)1);
         v->own = data = alloc_get(a, v->own_bytes, 64);
         if (!data) {
             alloc_put(a, v, sizeof *v);
-            api_error(err, SINTER_ERR_MEMORY, "out of memory");
             return NULL;
         }
         memset(data, 0, v->own_bytes);
@@ -51,8 +47,8 @@ sinter_code sinter_tensor_new(sinter_dtype dtype, int rank, const int64_t *dim, 
         return api_error(err, SINTER_ERR_LIMIT, "sinter_tensor_new: a dim is negative or the size overflows");
     if (data && bytes < t.bytes)
         return api_error(err, SINTER_ERR_USAGE, "sinter_tensor_new: the memory is smaller than the shape needs");
-    *value = new_value(&t, data, err);
-    return *value ? SINTER_OK : SINTER_ERR_MEMORY;
+    *value = value_new(alloc_default(), &t, data);
+    return *value ? api_ok(err) : api_error(err, SINTER_ERR_MEMORY, "out of memory");
 }
 
 sinter_code sinter_tensor_get(const sinter_value *value, sinter_tensor *tensor)
@@ -98,6 +94,24 @@ static void parse(void *arg)
         ctx_fail(p->cx, ST_UNSUPPORTED, NULL, "tensors of strings are not supported in this version");
 }
 
+/* A value with a copy of the data and of the name; NULL when out of memory. */
+static sinter_value *parsed_value(const sinter_tensor *t, const void *data, const char *name)
+{
+    sinter_value *v = value_new(alloc_default(), t, NULL);
+    if (!v)
+        return NULL;
+    if (t->bytes)
+        memcpy(v->t.data, data, t->bytes);
+    v->name_bytes = strlen(name ? name : "") + 1;
+    v->name = alloc_get(v->alloc, v->name_bytes, 1);
+    if (!v->name) {
+        sinter_value_free(v);
+        return NULL;
+    }
+    memcpy(v->name, name ? name : "", v->name_bytes);
+    return v;
+}
+
 sinter_code sinter_value_parse(const void *bytes, size_t n, sinter_value **value, const char **name, sinter_error *err)
 {
     if (!value || (!bytes && n))
@@ -111,19 +125,11 @@ sinter_code sinter_value_parse(const void *bytes, size_t n, sinter_value **value
         sinter_tensor t = {.dtype = (sinter_dtype)p.t->type, .rank = p.t->rank, .count = p.t->count,
             .bytes = p.t->bytes};
         memcpy(t.dim, p.t->dim, sizeof t.dim);
-        sinter_value *v = new_value(&t, NULL, err);
-        code = v ? SINTER_OK : SINTER_ERR_MEMORY;
-        if (v && p.t->bytes)
-            memcpy(v->t.data, p.t->data, p.t->bytes);
-        if (v && p.name) {
-            v->name_bytes = strlen(p.name) + 1;
-            v->name = alloc_get(v->alloc, v->name_bytes, 1);
-            if (v->name)
-                memcpy(v->name, p.name, v->name_bytes);
-        }
-        *value = v;
-        if (v && name)
-            *name = v->name ? v->name : "";
+        *value = parsed_value(&t, p.t->data, p.name);
+        if (!*value)
+            code = api_error(err, SINTER_ERR_MEMORY, "out of memory");
+        else if (name)
+            *name = (*value)->name;
     }
     ctx_free(&cx);
     return code;
