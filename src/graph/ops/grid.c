@@ -47,12 +47,14 @@ static const Expr *coordinate(const Sampler *s, const Expr *g, const Ix *d)
         x = ex2(p, div, ex2(p, sub, ex2(p, mul, up, len), one), two);
     if (s->mode == GRID_NEAREST)
         x = ex1(p, rint, x);
-    if (s->padding == PAD_BORDER)
-        x = ex2(p, max, num(s, 0), ex2(p, min, x, last));
-    if (s->padding == PAD_REFLECTION && s->aligned)
-        x = mirrored(s, x, num(s, 0), last);
-    if (s->padding == PAD_REFLECTION && !s->aligned)
-        x = mirrored(s, x, num(s, -0.5), ex2(p, sub, len, half));
+    const Expr *lo = s->aligned ? num(s, 0) : num(s, -0.5),
+               *hi = s->aligned ? last : ex2(p, sub, len, half);
+    if (s->padding == PAD_REFLECTION)
+        x = mirrored(s, x, lo, hi);
+    if (s->padding == PAD_BORDER) { /* the half elements at the ends are not padding */
+        const Expr *inside = ex_and(p, ex2(p, le, lo, x), ex2(p, le, x, hi));
+        x = ex_select(p, inside, x, ex2(p, max, num(s, 0), ex2(p, min, x, last)));
+    }
     return ex2(p, max, num(s, -3), ex2(p, min, x, ex2(p, add, len, two)));
 }
 
