@@ -347,6 +347,54 @@ static void resize_finds_the_extents(void **state)
         {"Upsample", 7, "mode=linear scales=[1f,2f]", "f32[1,N=2] 1 2", "f32[1,4] 1 1.5 2 2"},
         {"Upsample", 1, "width_scale=2f height_scale=1f mode=bilinear", "f32[1,1,1,2] 1 2", "f32[1,1,1,4] 1 1.5 2 2"});
 }
+
+static void center_crop_pad_works_on_both_ends(void **state)
+{
+    (void)state;
+    CHECK_OPS(
+        {"CenterCropPad", 18, "", "i8[4] 1 2 3 4; #i64[1] 1", "i8[1] 2"},
+        {"CenterCropPad", 18, "axes=[-1]", "i8[1,N=2] 1 2; i64[1] 5", "i8[1,5] 0 1 2 0 0"},
+        {"CenterCropPad", 18, "axes=[1,0]", "i8[3,1] 1 2 3; #i32[2] 2 1", "i8[1,2] 2 0"},
+        {"CenterCropPad", 18, "", "i8[2,1] 1 2; #i64[1] 1", "error: 1 elements for 2 axes"});
+}
+
+static void einsum_sums_over_labels_that_the_result_lacks(void **state)
+{
+    (void)state;
+    CHECK_OPS(
+        {"Einsum", 12, "equation=ij,jk", "f32[2,2] 1 2 3 4; f32[2,1] 1 10", "f32[2,1] 21 43"},
+        {"Einsum", 12, "equation=ij->ji", "i8[1,N=2] 1 2", "i8[2,1] 1 2"},
+        {"Einsum", 12, "equation=ii", "f64[2,2] 1 2 3 4", "f64[] 5"},
+        {"Einsum", 12, "equation=a...ii->a...i", "i32[1,1,2,2] 1 2 3 4", "i32[1,1,2] 1 4"},
+        {"Einsum", 12, "equation=a...,...", "i32[2,1] 1 2; i32[3] 1 2 3", "i32[3,2] 1 2 2 4 3 6"},
+        {"Einsum", 12, "equation=b,a", "i32[2] 1 2; i32[1] 3", "i32[1,2] 3 6"},
+        {"Einsum", 12, "equation=i,i,i->", "f16[2] 1 2; f16[2] 3 4; f16[2] 5 6", "f16[] 63"},
+        {"Einsum", 12, "equation=ij,jk,kl->il", "f32[1,2] 1 2; f32[2,2] 1 0 0 1; f32[2,1] 5 6", "f32[1,1] 17"},
+        {"Einsum", 12, "equation=i->", "f32[0]", "f32[] 0"},
+        {"Einsum", 12, "equation=ij", "f32[2] 1 2", "error: operand 0 of rank 1"},
+        {"Einsum", 12, "equation=i", "f32[2] 1 2; f32[2] 1 2", "error: fewer terms"},
+        {"Einsum", 12, "equation=i,j", "f32[2] 1 2", "error: more terms"},
+        {"Einsum", 12, "equation=i->j", "f32[2] 1 2", "error: in no operand"},
+        {"Einsum", 12, "equation=i->ii", "f32[2] 1 2", "error: twice"},
+        {"Einsum", 12, "equation=i,i", "f32[2] 1 2; f32[3] 1 2 3", "error: one label"},
+        {"Einsum", 12, "equation=i$", "f32[2] 1 2", "error: wrong at '$'"});
+}
+
+static void grids_are_sampled_between_the_elements(void **state)
+{
+    (void)state;
+    CHECK_OPS(
+        {"GridSample", 16, "mode=bilinear align_corners=1", "f32[1,1,1,3] 1 2 4; f32[1,1,2,2] 0.5 0 -1 0", "f32[1,1,1,2] 3 1"},
+        {"GridSample", 20, "mode=nearest", "i8[1,1,N=3] 1 2 4; f32[1,3,1] -0.6 0 3", "i8[1,1,3] 1 2 0"},
+        {"GridSample", 20, "mode=linear", "f32[1,1,2] 1 3; f32[1,3,1] -1 0 1", "f32[1,1,3] 0.5 2 1.5"},
+        {"GridSample", 20, "padding_mode=border", "f32[1,1,2] 1 3; f32[1,3,1] -1 0 9e30", "f32[1,1,3] 1 2 3"},
+        {"GridSample", 20, "padding_mode=reflection", "f64[1,1,2] 1 3; f32[1,3,1] -1.5 0 2.5", "f64[1,1,3] 1 2 1"},
+        {"GridSample", 20, "mode=cubic align_corners=1", "f32[1,1,4] 1 2 3 4; f32[1,1,1] 0", "f32[1,1,1] 2.5"},
+        {"GridSample", 20, "", "f32[1,1,2] 1 2; f32[1,1,2] 0 0", "error: one value for each spatial axis"},
+        {"AffineGrid", 20, "align_corners=1", "f32[1,2,3] 1 0 0 0 1 0; #i64[4] 1 1 2 2", "f32[1,2,2,2] -1 -1 1 -1 -1 1 1 1"},
+        {"AffineGrid", 20, "", "f32[1,2,3] 2 0 1 0 1 0; i64[4] 1 1 1 2", "f32[1,1,2,2] 0 0 2 0"},
+        {"AffineGrid", 20, "", "f32[1,2,3] 2; #i64[5] 1 1 1 2 2", "error: rows of theta"});
+}
 // clang-format on
 
 int main(void)
@@ -370,6 +418,9 @@ int main(void)
         cmocka_unit_test(resize_interpolates_linearly),
         cmocka_unit_test(resize_interpolates_by_cubics),
         cmocka_unit_test(resize_finds_the_extents),
+        cmocka_unit_test(center_crop_pad_works_on_both_ends),
+        cmocka_unit_test(einsum_sums_over_labels_that_the_result_lacks),
+        cmocka_unit_test(grids_are_sampled_between_the_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

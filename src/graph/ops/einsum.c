@@ -16,6 +16,7 @@ typedef struct Term {
 typedef struct Einsum {
     Op *o;
     const char *equation;
+    DType type; /* of operands and result */
     const Ix *extent[LABELS];
     int wide; /* axes of "..." in the result */
 } Einsum;
@@ -123,10 +124,10 @@ static void contract(Einsum *e, const Term *a, const Term *b, Term *to, bool las
     const Ix *dim[2 * MAX_RANK], *at[LABELS] = {NULL};
     const Var *red[2 * MAX_RANK];
     int n_red = 0;
-    DType t = a->v->type, acc = dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t;
+    DType acc = dtype_is_float(e->type) && dtype_bits(e->type) < 32 ? DT_F32 : e->type;
     for (int k = 0; k < to->n; k++)
         dim[k] = e->extent[to->label[k]];
-    Build y = last ? op_out(e->o, 0, t, to->n, dim) : op_temp(e->o, acc, to->n, dim);
+    Build y = last ? op_out(e->o, 0, e->type, to->n, dim) : op_temp(e->o, acc, to->n, dim);
     for (int k = 0; k < to->n; k++)
         at[to->label[k]] = y.i[k];
     for (int l = 0; l < LABELS; l++)
@@ -135,9 +136,10 @@ static void contract(Einsum *e, const Term *a, const Term *b, Term *to, bool las
             at[l] = ix_of_var(p, red[n_red++]);
         }
     const Expr *x = load_term(e, a, at);
-    if (b) /* operands that are results of steps before are wider than the inputs */
-        x = ex2(p, mul, ex_cast(p, a->v->type == b->v->type ? t : acc, x),
-            ex_cast(p, a->v->type == b->v->type ? t : acc, load_term(e, b, at)));
+    if (b) { /* what a step before gave is of type acc */
+        DType wide = a->v->type == b->v->type ? e->type : acc;
+        x = ex2(p, mul, ex_cast(p, wide, x), ex_cast(p, wide, load_term(e, b, at)));
+    }
     if (n_red)
         to->v = build_reduce(&y, RED_SUM, acc, n_red, red, ex_cast(p, acc, x));
     else
@@ -156,6 +158,7 @@ static void einsum(Op *o)
     for (int j = 0; j < n; j++) {
         in[j].v = op_in(o, j, T_NUM);
         op_same_type(o, in[0].v, in[j].v);
+        e.type = in[j].v->type;
         s = read_term(&e, s, in[j].v->rank, -1, &in[j]);
         if (in[j].n != in[j].v->rank)
             op_error(o, "equation '%s' does not fit operand %d of rank %d", e.equation, j,
