@@ -26,7 +26,7 @@ typedef struct Guarded {
     char *map;
     size_t size;
 } Guarded;
-static Guarded blocks[256];
+static Guarded blocks[512];
 static int n_blocks;
 
 static void *guarded(int64_t bytes)
@@ -272,6 +272,37 @@ static void depthwise_is_a_sum_of_products_per_channel(void **state)
     check_depthwise(k, 5, 3 * k->lanes, 1);
 }
 
+/* A row of a convolution with a kh x kw window: pixel q's taps are columns q*s - pad.. of kh input rows, the first
+ * of which is padding. Pixel by pixel no window can be seen to slide, so that is the reference. */
+static void check_window(const Kernels *k, int64_t kh, int64_t kw, int64_t s, int64_t nq, int64_t nc)
+{
+    const float *in[20 * 49], *zero = floats(nc), *columns[8][64];
+    int64_t taps = kh * kw, wide = (nq - 1) * s + kw - 2; /* one column of padding at either end */
+    for (int64_t i = 0; i < kh * wide; i++)
+        columns[i / wide][i % wide] = i < wide && kh > 1 ? zero : floats(nc);
+    for (int64_t i = 0; i < nq * taps; i++) {
+        int64_t x = i / taps * s + i % kw - 1;
+        in[i] = x < 0 || x >= wide ? zero : columns[i % taps / kw][x];
+    }
+    float *w = floats(taps * nc), *bias = floats(nc), *out = floats(nq * nc), *want = floats(nq * nc);
+    k->depthwise(nq, nc, taps, in, 0, zero, w, nc, out, nc, bias, -4, 4);
+    for (int64_t q = 0; q < nq; q++)
+        k->depthwise(1, nc, taps, in + q * taps, 0, zero, w, nc, want + q * nc, nc, bias, -4, 4);
+    assert_true(same_bits(out, want, nq * nc * 4));
+    free_guarded(0);
+}
+
+static void sliding_windows_equal_separate_pixels(void **state)
+{
+    const Kernels *k = *state;
+    static const int64_t windows[][3] = {{3, 3, 1}, {3, 3, 2}, {5, 5, 1}, {5, 5, 2}, {7, 7, 1}, {7, 7, 2}, {1, 3, 1},
+        {1, 5, 2}, {3, 5, 1}, {2, 3, 2}, {3, 3, 3}, {2, 4, 1}};
+    for (int i = 0; i < NELEM(windows); i++)
+        for (int64_t nq = 4; nq <= 11; nq += 1 + nq % 3)
+            for (int64_t nc = 1; nc <= 3 * k->lanes + 1; nc += k->lanes - 1)
+                check_window(k, windows[i][0], windows[i][1], windows[i][2], nq, nc);
+}
+
 /* ---- moves --------------------------------------------------------------------------------------- */
 
 static void fill(uint8_t *p, int64_t n)
@@ -382,6 +413,7 @@ static int test_set(const Kernels *k)
         cmocka_unit_test(igemm_in_parts_equals_igemm_at_once),
         cmocka_unit_test(a_nan_passes_the_clamp),
         cmocka_unit_test(depthwise_is_a_sum_of_products_per_channel),
+        cmocka_unit_test(sliding_windows_equal_separate_pixels),
         cmocka_unit_test(strips_move_each_element),
         cmocka_unit_test(transposition_moves_each_element_and_no_other),
         cmocka_unit_test(packing_makes_zero_padded_panels),

@@ -91,7 +91,7 @@ INLINE void tile(const int rows, const int vecs, int64_t nc, int64_t taps, int64
         int64_t k = 0;
         for (; k + 8 <= kc; k += 8, w += 8 * PANEL, line += 64) {
             __builtin_prefetch(line, 0, 2);
-            UNROLL for (int i = 0; i < 8; i++)
+            UNROLL_STEPS for (int i = 0; i < 8; i++)
                 step(acc, rows, vecs, row, k + i, w + i * PANEL);
         }
         NO_UNROLL

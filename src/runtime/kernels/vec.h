@@ -43,9 +43,11 @@
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
+#define UNROLL_STEPS _Pragma("unroll 4")
 #define NO_UNROLL _Pragma("nounroll")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL_STEPS _Pragma("GCC unroll 4")
 #define NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
