@@ -93,7 +93,8 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
             const Atom *a = at->n == 1 && at->c == 0 && at->term[0].n == 1 ? at->term[0].atom[0] : NULL;
             if (a && (a->kind == AT_DIV || a->kind == AT_MOD) && a->a == ix_of_var(p, reader->axis[j])) {
                 mine.stride[k] = a->kind == AT_MOD ? to.stride[j] : ix_mul(p, to.stride[j], a->b);
-                if (to.origin[j])
+                /* v is larger than its reader where the last block is not whole */
+                if (to.origin[j] || !ix_is(ix_mod(p, reader->axis[j]->extent, a->b), 0))
                     return false;
                 mine.origin[k] = NULL;
             }
