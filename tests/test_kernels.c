@@ -1,8 +1,9 @@
 /* test_kernels.c: the kernels of every instruction set that this CPU has, against plain loops.
  *
- * Every array that a kernel is given ends at an unreadable page, so one element too many ends the test. Sums are
- * held to the bound of a dot product of n terms in any order: n * 2^-24 / (1 - n * 2^-24) times the sum of the
- * terms' magnitudes; whatever only moves or repeats is held to equality of bits.
+ * Every array that a kernel is given ends at an unreadable page, so one element too many ends the
+ * test. Sums are held to the bound of a dot product of n terms in any order: n * 2^-24 / (1 - n *
+ * 2^-24) times the sum of the terms' magnitudes; whatever only moves or repeats is held to equality
+ * of bits.
  */
 #include "runtime/kernels/kernels.h"
 #include <math.h>
@@ -19,7 +20,7 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 enum { MAX_MR = 12, MAX_NR = 32 };
 
-/* ---- guarded memory ------------------------------------------------------------------------------ */
+/* ---- guarded memory -------------------------------------------------------------------------- */
 
 /* Blocks between unreadable pages; `bytes` end at the later one, so reading past them traps. */
 typedef struct Guarded {
@@ -32,7 +33,8 @@ static int n_blocks;
 static void *guarded(int64_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = ((size_t)bytes + page - 1) / page * page;
-    char *map = mmap(NULL, room + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *map =
+        mmap(NULL, room + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(map, MAP_FAILED);
     assert_int_equal(mprotect(map, page, PROT_NONE), 0);
     assert_int_equal(mprotect(map + page + room, page, PROT_NONE), 0);
@@ -47,7 +49,7 @@ static void free_guarded(int keep)
         munmap(blocks[n_blocks - 1].map, blocks[n_blocks - 1].size);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static uint32_t seed = 1;
 static float next_float(void)
@@ -64,17 +66,22 @@ static float *floats(int64_t n)
     return p;
 }
 
-static bool same_bits(const void *a, const void *b, int64_t bytes) { return !memcmp(a, b, (size_t)bytes); }
+static bool same_bits(const void *a, const void *b, int64_t bytes)
+{
+    return !memcmp(a, b, (size_t)bytes);
+}
 
-/* |y - (sum clamped)| for a sum of n roundings over terms of total magnitude `size`. The clamp never widens it. */
+/* |y - (sum clamped)| for a sum of n roundings over terms of total magnitude `size`. The clamp
+ * never widens it. */
 static void check_sum(float y, double sum, double size, int64_t n, float lo, float hi)
 {
     double u = (double)n * 0x1p-24, want = sum < lo ? lo : sum > hi ? hi : sum;
     if (!(fabs(y - want) <= u / (1 - u) * size))
-        fail_msg("%.9g instead of %.9g, off by %.3g, allowed %.3g", y, want, fabs(y - want), u / (1 - u) * size);
+        fail_msg("%.9g instead of %.9g, off by %.3g, allowed %.3g", y, want, fabs(y - want),
+            u / (1 - u) * size);
 }
 
-/* ---- one tile of the contraction ------------------------------------------------------------------ */
+/* ---- one tile of the contraction ------------------------------------------------------------- */
 
 /* All that igemm takes, each row of a and each row of c, res in memory of its own. */
 typedef struct Tile {
@@ -109,7 +116,10 @@ static void tile_run(Tile *t, const Kernels *k, int64_t flags)
 
 static void check_element(const Tile *t, int64_t m, int64_t n)
 {
-    double sum = t->flags & IG_ACC ? t->c0[m * t->ldc + n] : t->e.bias ? t->e.bias[n] : 0, size = fabs(sum);
+    double sum = t->flags & IG_ACC ? t->c0[m * t->ldc + n]
+        : t->e.bias                ? t->e.bias[n]
+                                   : 0,
+           size = fabs(sum);
     for (int64_t i = 0; i < t->taps * t->kc; i++) {
         const float *row = t->a[i / t->kc * t->mr + m];
         double x = row == t->zero ? row[i % t->kc] : row[t->aoff + i % t->kc];
@@ -196,8 +206,8 @@ static void igemm_in_parts_equals_igemm_at_once(void **state)
     tile_run(&t, k, IG_LAST);
     memcpy(whole, t.c, (size_t)((t.mr - 1) * t.ldc + t.nc) * 4);
     for (int64_t tap = 0; tap < 5; tap++)
-        k->igemm(t.mr, t.nc, 1, t.kc, t.a + tap * t.mr, t.aoff, t.zero, t.w + tap * t.kc * t.nr, t.c, t.ldc,
-            (tap > 0 ? IG_ACC : 0) | (tap == 4 ? IG_LAST : 0), &t.e, NULL);
+        k->igemm(t.mr, t.nc, 1, t.kc, t.a + tap * t.mr, t.aoff, t.zero, t.w + tap * t.kc * t.nr,
+            t.c, t.ldc, (tap > 0 ? IG_ACC : 0) | (tap == 4 ? IG_LAST : 0), &t.e, NULL);
     assert_true(same_bits(t.c, whole, ((t.mr - 1) * t.ldc + t.nc) * 4));
     free_guarded(0);
 }
@@ -216,7 +226,7 @@ static void a_nan_passes_the_clamp(void **state)
     free_guarded(0);
 }
 
-/* ---- depthwise ----------------------------------------------------------------------------------- */
+/* ---- depthwise ------------------------------------------------------------------------------- */
 
 typedef struct Depthwise {
     int64_t nq, nc, taps, ldw, ldo;
@@ -272,9 +282,11 @@ static void depthwise_is_a_sum_of_products_per_channel(void **state)
     check_depthwise(k, 5, 3 * k->lanes, 1);
 }
 
-/* A row of a convolution with a kh x kw window: pixel q's taps are columns q*s - pad.. of kh input rows, the first
- * of which is padding. Pixel by pixel no window can be seen to slide, so that is the reference. */
-static void check_window(const Kernels *k, int64_t kh, int64_t kw, int64_t s, int64_t nq, int64_t nc)
+/* A row of a convolution with a kh x kw window: pixel q's taps are columns q*s - pad.. of kh input
+ * rows, the first of which is padding. Pixel by pixel no window can be seen to slide, so that is
+ * the reference. */
+static void check_window(const Kernels *k, int64_t kh, int64_t kw, int64_t s, int64_t nq,
+    int64_t nc)
 {
     const float *in[20 * 49], *zero = floats(nc), *columns[8][64];
     int64_t taps = kh * kw, wide = (nq - 1) * s + kw - 2; /* one column of padding at either end */
@@ -284,7 +296,8 @@ static void check_window(const Kernels *k, int64_t kh, int64_t kw, int64_t s, in
         int64_t x = i / taps * s + i % kw - 1;
         in[i] = x < 0 || x >= wide ? zero : columns[i % taps / kw][x];
     }
-    float *w = floats(taps * nc), *bias = floats(nc), *out = floats(nq * nc), *want = floats(nq * nc);
+    float *w = floats(taps * nc), *bias = floats(nc), *out = floats(nq * nc),
+          *want = floats(nq * nc);
     k->depthwise(nq, nc, taps, in, 0, zero, w, nc, out, nc, bias, -4, 4);
     for (int64_t q = 0; q < nq; q++)
         k->depthwise(1, nc, taps, in + q * taps, 0, zero, w, nc, want + q * nc, nc, bias, -4, 4);
@@ -295,15 +308,15 @@ static void check_window(const Kernels *k, int64_t kh, int64_t kw, int64_t s, in
 static void sliding_windows_equal_separate_pixels(void **state)
 {
     const Kernels *k = *state;
-    static const int64_t windows[][3] = {{3, 3, 1}, {3, 3, 2}, {5, 5, 1}, {5, 5, 2}, {7, 7, 1}, {7, 7, 2}, {1, 3, 1},
-        {1, 5, 2}, {3, 5, 1}, {2, 3, 2}, {3, 3, 3}, {2, 4, 1}};
+    static const int64_t windows[][3] = {{3, 3, 1}, {3, 3, 2}, {5, 5, 1}, {5, 5, 2}, {7, 7, 1},
+        {7, 7, 2}, {1, 3, 1}, {1, 5, 2}, {3, 5, 1}, {2, 3, 2}, {3, 3, 3}, {2, 4, 1}};
     for (int i = 0; i < NELEM(windows); i++)
         for (int64_t nq = 4; nq <= 11; nq += 1 + nq % 3)
             for (int64_t nc = 1; nc <= 3 * k->lanes + 1; nc += k->lanes - 1)
                 check_window(k, windows[i][0], windows[i][1], windows[i][2], nq, nc);
 }
 
-/* ---- moves --------------------------------------------------------------------------------------- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 static void fill(uint8_t *p, int64_t n)
 {
@@ -318,7 +331,8 @@ static void strips_move_each_element(void **state)
     const Kernels *k = *state;
     static const int64_t strides[] = {0, 1, 2, 3, 17, -1, -4};
     for (int i = 0; i < NELEM(elems) * NELEM(strides); i++) {
-        int64_t e = elems[i % NELEM(elems)], s = strides[i / NELEM(elems)], n = 37, span = (n - 1) * labs(s) + 1;
+        int64_t e = elems[i % NELEM(elems)], s = strides[i / NELEM(elems)], n = 37,
+                span = (n - 1) * labs(s) + 1;
         uint8_t *src = guarded(span * e), *dst = guarded(n * e), *back = guarded(span * e);
         fill(src, span * e);
         fill(back, span * e);
@@ -337,7 +351,8 @@ static void strips_move_each_element(void **state)
 static void check_transpose(const Kernels *k, int64_t rows, int64_t cols, int64_t e)
 {
     int64_t ldd = cols + 3, lds = rows + 1, n = (rows - 1) * ldd + cols;
-    uint8_t *src = guarded(((cols - 1) * lds + rows) * e), *dst = guarded(n * e), *want = guarded(n * e);
+    uint8_t *src = guarded(((cols - 1) * lds + rows) * e), *dst = guarded(n * e),
+            *want = guarded(n * e);
     fill(src, ((cols - 1) * lds + rows) * e);
     fill(dst, n * e);
     memcpy(want, dst, (size_t)(n * e));
@@ -385,7 +400,7 @@ static void packing_makes_zero_padded_panels(void **state)
         }
 }
 
-/* ---- choice -------------------------------------------------------------------------------------- */
+/* ---- choice ---------------------------------------------------------------------------------- */
 
 static void sets_are_found_by_name_best_first(void **state)
 {
@@ -404,7 +419,8 @@ static void sets_are_found_by_name_best_first(void **state)
     assert_null(kernels_for(""));
 }
 
-/* The tests of each set this CPU has; the set's name is printed, so that a run tells what it covered. */
+/* The tests of each set this CPU has; the set's name is printed, so that a run tells what it
+ * covered. */
 static int test_set(const Kernels *k)
 {
     struct CMUnitTest tests[] = {

@@ -1,4 +1,5 @@
-/* test_threads.c: a team runs every element once, reports the first error, and ends with its Ctx. */
+/* test_threads.c: a team runs every element once, reports the first error, and ends with its Ctx.
+ */
 #include "base/base.h"
 #include "runtime/cgroup.h"
 #include "runtime/threads.h"
@@ -52,8 +53,10 @@ static Team *team_in(Ctx *cx, int n)
 {
     Team *volatile t = NULL;
     ctx_init(cx, alloc_default());
-    TRY(cx) t = team_new(cx, n);
-    CATCH fail_msg("%s", cx->problems->message);
+    TRY(cx)
+        t = team_new(cx, n);
+    CATCH
+        fail_msg("%s", cx->problems->message);
     return t;
 }
 
@@ -158,7 +161,8 @@ static void ten_thousand_joins_lose_nothing(void **state)
     ctx_free(&cx);
 }
 
-/* Longer than the helpers look for work, so that each run wakes them and each end finds them asleep. */
+/* Longer than the helpers look for work, so that each run wakes them and each end finds them
+ * asleep. */
 static void sleeping_helpers_wake(void **state)
 {
     (void)state;
@@ -202,7 +206,8 @@ static void a_team_ends_with_its_ctx(void **state)
         sched_yield();
 }
 
-/* Whether a team can be made when the nth allocation from now on fails; what was taken is given back. */
+/* Whether a team can be made when the nth allocation from now on fails; what was taken is given
+ * back. */
 static bool made_despite(Alloc *a, int64_t nth)
 {
     volatile bool made = false;
@@ -213,7 +218,8 @@ static bool made_despite(Alloc *a, int64_t nth)
         team_new(&cx, 3);
         made = true;
     }
-    CATCH assert_int_equal(cx.problems->code, ST_MEMORY);
+    CATCH
+        assert_int_equal(cx.problems->code, ST_MEMORY);
     a->fail_at = 0;
     ctx_free(&cx);
     return made;
@@ -249,7 +255,7 @@ static void affinity_limits_the_threads(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof old, &old), 0);
 }
 
-/* ---- control groups ------------------------------------------------------------------------------ */
+/* ---- control groups -------------------------------------------------------------------------- */
 
 /* A folder of files that look like /proc and /sys/fs/cgroup. */
 typedef struct Tree {
@@ -265,7 +271,8 @@ static const char *at(Tree *t, const char *name)
 /* "$" in the text stands for the tree's root. Folders on the way are made. */
 static void put(Tree *t, const char *name, const char *text)
 {
-    for (char *slash = strchr(at(t, name) + strlen(t->root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(at(t, name) + strlen(t->root) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(t->path, 0700);
         *slash = '/';
@@ -306,7 +313,8 @@ static void the_tightest_v2_quota_on_the_way_to_the_root_counts(void **state)
     (void)state;
     Tree t;
     tree_new(&t);
-    put(&t, "mountinfo", "31 23 0:28 / $/fs rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+    put(&t, "mountinfo",
+        "31 23 0:28 / $/fs rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
     put(&t, "cgroup", "0::/box/inner\n");
     assert_true(quota_of(&t) == INT64_MAX);
     put(&t, "fs/box/inner/cpu.max", "max 100000\n");
@@ -323,8 +331,9 @@ static void a_v1_quota_counts_where_the_mount_shows_part_of_the_tree(void **stat
     (void)state;
     Tree t;
     tree_new(&t);
-    put(&t, "mountinfo", "40 31 0:37 / $/memory rw - cgroup cgroup rw,memory\n"
-                         "41 31 0:38 /docker/77 $/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+    put(&t, "mountinfo",
+        "40 31 0:37 / $/memory rw - cgroup cgroup rw,memory\n"
+        "41 31 0:38 /docker/77 $/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
     put(&t, "cgroup", "5:memory:/docker/77\n4:cpuset:/\n3:cpu,cpuacct:/docker/77/job\n");
     put(&t, "cpu/job/cpu.cfs_period_us", "50000\n");
     put(&t, "cpu/job/cpu.cfs_quota_us", "-1\n");

@@ -1,8 +1,9 @@
 /* cgroup.c: CPU quotas of control groups.
  *
- * A container is usually limited not by affinity but by a quota: so many microseconds of CPU time per period. A
- * team larger than that is stopped in the middle of its work when the time is used up, which costs far more than
- * the missing thread; so quotas are rounded down. Version 2 keeps "quota period" in cpu.max, version 1 two files.
+ * A container is usually limited not by affinity but by a quota: so many microseconds of CPU time
+ * per period. A team larger than that is stopped in the middle of its work when the time is used
+ * up, which costs far more than the missing thread; so quotas are rounded down. Version 2 keeps
+ * "quota period" in cpu.max, version 1 two files.
  */
 #include "runtime/cgroup.h"
 #include <limits.h>
@@ -79,8 +80,8 @@ static int64_t folder_quota(const char *folder, bool v2)
     return quota < period ? 1 : quota / period;
 }
 
-/* The tightest of the group's own folder and all above it. The mount may show only a part of the hierarchy,
- * from `root` down: that much of the group's path is not in the file system. */
+/* The tightest of the group's own folder and all above it. The mount may show only a part of the
+ * hierarchy, from `root` down: that much of the group's path is not in the file system. */
 static int64_t mount_quota(const Mount *m, const char *group, bool v2)
 {
     size_t skip = strcmp(m->root, "/") ? strlen(m->root) : 0, base = strlen(m->point);
@@ -107,7 +108,8 @@ int64_t cgroup_cpus(const char *mountinfo, const char *cgroup)
     while (f && fgets(line, sizeof line, f)) {
         if (!parse_mount(line, &m))
             continue;
-        bool v2 = !strcmp(m.type, "cgroup2"), v1 = !strcmp(m.type, "cgroup") && lists(m.super, "cpu");
+        bool v2 = !strcmp(m.type, "cgroup2"),
+             v1 = !strcmp(m.type, "cgroup") && lists(m.super, "cpu");
         if ((v1 || v2) && group_path(cgroup, v2, group)) {
             int64_t q = mount_quota(&m, group, v2);
             least = q < least ? q : least;

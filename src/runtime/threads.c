@@ -1,10 +1,11 @@
 /* threads.c: fork-join over a persistent team.
  *
- * The caller and each helper talk through two gates of the helper's own cache lines: `go` is opened by the caller
- * when there is work, `done` by the helper when it has finished. A gate is a counter to which one side waits for a
- * change, first by looking (a hot round trip costs 0.1-0.4 us), then, since a program that does something else
- * should not burn its helpers' CPUs, by sleeping on a futex (14-25 us to wake). The looking time covers the gaps
- * between the parallel sections of one inference.
+ * The caller and each helper talk through two gates of the helper's own cache lines: `go` is opened
+ * by the caller when there is work, `done` by the helper when it has finished. A gate is a counter
+ * to which one side waits for a change, first by looking (a hot round trip costs 0.1-0.4 us), then,
+ * since a program that does something else should not burn its helpers' CPUs, by sleeping on a
+ * futex (14-25 us to wake). The looking time covers the gaps between the parallel sections of one
+ * inference.
  *
  * A child made by fork has the team's memory but not its threads: it must make its own.
  */
@@ -23,7 +24,7 @@
 
 enum { LINE_BYTES = 64, SPIN_NS = 300000, LOOKS_PER_CLOCK = 64 };
 
-/* ---- gates --------------------------------------------------------------------------------------- */
+/* ---- gates ----------------------------------------------------------------------------------- */
 
 typedef struct Gate {
     _Alignas(LINE_BYTES) atomic_uint count;
@@ -46,8 +47,8 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Looks until the count differs from `old` or spin_ns have passed. By the clock, not by turns: a pause takes
- * from 5 to 140 cycles, depending on the CPU. */
+/* Looks until the count differs from `old` or spin_ns have passed. By the clock, not by turns: a
+ * pause takes from 5 to 140 cycles, depending on the CPU. */
 static bool gate_look(const Gate *g, unsigned old, int64_t spin_ns)
 {
     int64_t end = 0;
@@ -64,8 +65,9 @@ static bool gate_look(const Gate *g, unsigned old, int64_t spin_ns)
     }
 }
 
-/* Waits for a change of the count from `old`. `asleep` is set before the last look and read by gate_open after
- * its change, both sequentially consistent: either this side sees the change or the other sees the sleeper. */
+/* Waits for a change of the count from `old`. `asleep` is set before the last look and read by
+ * gate_open after its change, both sequentially consistent: either this side sees the change or the
+ * other sees the sleeper. */
 static void gate_wait(Gate *g, unsigned old, int64_t spin_ns)
 {
     if (gate_look(g, old, spin_ns))
@@ -83,7 +85,7 @@ static void gate_open(Gate *g)
         syscall(SYS_futex, &g->count, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* ---- the team ------------------------------------------------------------------------------------ */
+/* ---- the team -------------------------------------------------------------------------------- */
 
 typedef struct Helper {
     Gate go, done;
@@ -95,7 +97,8 @@ typedef struct Helper {
     unsigned finished; /* the caller's: how often `done` has been opened */
 } Helper;
 
-/* What a section runs; written by the caller before it opens a gate, read by the helpers behind it. */
+/* What a section runs; written by the caller before it opens a gate, read by the helpers behind it.
+ */
 typedef struct Job {
     TeamFn fn; /* NULL: leave */
     void *arg;
@@ -109,7 +112,8 @@ struct Team {
     Helper *helpers;   /* [size - 1] */
 };
 
-/* Slice i of a job: its share of the units of `grain`, the first ones getting one more where it does not divide. */
+/* Slice i of a job: its share of the units of `grain`, the first ones getting one more where it
+ * does not divide. */
 static int run_slice(const Job *job, int i)
 {
     int64_t share = job->units / job->slices, more = job->units % job->slices;
@@ -154,12 +158,12 @@ static void team_stop(void *arg)
         pthread_join(t->helpers[i].thread, NULL);
 }
 
-/* ---- CPUs ---------------------------------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------------------ */
 
 enum { MAX_CPUS = 1 << 16 };
 
-/* This thread's affinity as a set to be freed with CPU_FREE; *size is its size in bytes. NULL if unknown. The
- * kernel refuses sets smaller than its own, hence the growth. */
+/* This thread's affinity as a set to be freed with CPU_FREE; *size is its size in bytes. NULL if
+ * unknown. The kernel refuses sets smaller than its own, hence the growth. */
 static cpu_set_t *affinity(size_t *size)
 {
     for (int cpus = CPU_SETSIZE; cpus <= MAX_CPUS; cpus *= 2) {
@@ -192,8 +196,9 @@ int threads_allowed(void)
     return (int)MIN(quota, affinity_count());
 }
 
-/* Gives each helper a CPU of its own, other than the caller's, if the team fills all CPUs that it may use. A
- * smaller team is left to the scheduler: else all small teams of a large machine would meet on its first CPUs. */
+/* Gives each helper a CPU of its own, other than the caller's, if the team fills all CPUs that it
+ * may use. A smaller team is left to the scheduler: else all small teams of a large machine would
+ * meet on its first CPUs. */
 static void choose_cpus(Team *t)
 {
     for (int i = 0; i < t->size - 1; i++)
@@ -210,7 +215,7 @@ static void choose_cpus(Team *t)
     CPU_FREE(set);
 }
 
-/* ---- interface ----------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 /* Signals are for the program's own threads: helpers start with all of them blocked. */
 static int start_helper(Team *t, Helper *h)
@@ -231,7 +236,8 @@ Team *team_new(Ctx *cx, int n)
     /* Waiting by looking takes a CPU away from the work if there are more threads than CPUs. */
     t->spin_ns = t->size <= threads_allowed() ? SPIN_NS : 0;
     char *raw = ctx_array(cx, (size_t)t->size, sizeof(Helper));
-    t->helpers = (Helper *)(raw + (-(uintptr_t)raw & (LINE_BYTES - 1))); /* one more than used: room to align */
+    t->helpers = (Helper *)(raw +
+        (-(uintptr_t)raw & (LINE_BYTES - 1))); /* one more than used: room to align */
     choose_cpus(t);
     ctx_defer(cx, team_stop, t);
     for (int i = 0; i < t->size - 1; i++) {

@@ -2,10 +2,10 @@
  *
  *   bench_gemm [ISA]...          (default: every set that this CPU has)
  *
- * "peak": the best that registers alone allow. "gemm": a whole product driven as generated code drives it, and
- * its ratio to the peak (goal 0.85). "rows0": what short row tiles cost. The time of r rows is fitted by
- * a + b*r; the share of the peak that r rows reach is then r / (r + a/b) of what many rows reach, and ROWS0 = a/b
- * is the constant of the fusion pass's cost model.
+ * "peak": the best that registers alone allow. "gemm": a whole product driven as generated code
+ * drives it, and its ratio to the peak (goal 0.85). "rows0": what short row tiles cost. The time of
+ * r rows is fitted by a + b*r; the share of the peak that r rows reach is then r / (r + a/b) of
+ * what many rows reach, and ROWS0 = a/b is the constant of the fusion pass's cost model.
  */
 #include "runtime/kernels/kernels.h"
 #include <math.h>
@@ -39,7 +39,7 @@ static float *floats(int64_t n)
     return p;
 }
 
-/* ---- the peak ------------------------------------------------------------------------------------ */
+/* ---- the peak -------------------------------------------------------------------------------- */
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
@@ -48,17 +48,14 @@ enum { CHAINS = 12, ROUNDS = 50000 };
 static volatile float sink;
 
 /* Twelve independent chains of multiply-add (or of multiply and add, where there is no FMA). */
-#define PEAK(name, V, attribute, op, reg)                                       \
-    attribute static void name(float one)                                       \
-    {                                                                           \
-        V x = one - (V){0}, y = 1e-9f * one - (V){0}, a[CHAINS];                \
-        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++)               \
-            a[i] = (float)i - (V){0};                                           \
-        for (int n = 0; n < ROUNDS; n++)                                        \
-            _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++)           \
-                op(a[i], x, y, reg);                                            \
-        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++)               \
-            sink = a[i][0];                                                     \
+#define PEAK(name, V, attribute, op, reg)                                                   \
+    attribute static void name(float one)                                                   \
+    {                                                                                       \
+        V x = one - (V){0}, y = 1e-9f * one - (V){0}, a[CHAINS];                            \
+        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) a[i] = (float)i - (V){0}; \
+        for (int n = 0; n < ROUNDS; n++)                                                    \
+            _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) op(a[i], x, y, reg);  \
+        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) sink = a[i][0];           \
     }
 #define FUSED(a, x, y, reg) __asm__ volatile("vfmadd213ps %2, %1, %0" : "+" reg(a) : reg(x), reg(y))
 #define TWO(a, x, y, reg) ((a) = (a) * (x) + (y), ({ __asm__ volatile("" : "+" reg(a)); }))
@@ -78,13 +75,14 @@ static double peak_gflops(const Kernels *k)
     return 2.0 * CHAINS * ROUNDS * k->lanes / best * 1e-9;
 }
 
-/* ---- a product, driven as generated code does it -------------------------------------------------- */
+/* ---- a product, driven as generated code does it --------------------------------------------- */
 
 typedef struct Gemm {
     const Kernels *k;
     int64_t M, N, K;
     const float *w, *bias, *zero;
-    const float **rows; /* all of A's rows; a tile's table is a part of it, since there is one tap */
+    const float *
+        *rows; /* all of A's rows; a tile's table is a part of it, since there is one tap */
     float *c;
 } Gemm;
 
@@ -124,7 +122,9 @@ static void gemm_panel(const Gemm *g, int64_t tiles, int64_t from, int64_t to, i
     IgEpilogue e = {.bias = g->bias + n, .lo = 0, .hi = INFINITY};
     for (int64_t t = from; t < to; t++) {
         int64_t m = g->M * t / tiles, end = g->M * (t + 1) / tiles;
-        const char *next = more && t - from < 8 ? (const char *)(w + g->K * k->nr) + (t - from) * g->K * k->nr / 2 : NULL;
+        const char *next = more && t - from < 8
+            ? (const char *)(w + g->K * k->nr) + (t - from) * g->K * k->nr / 2
+            : NULL;
         k->igemm(end - m, g->N - n < k->nr ? g->N - n : k->nr, 1, g->K, g->rows + m, 0, g->zero, w,
             g->c + m * g->N + n, g->N, IG_LAST, &e, next);
     }
@@ -138,7 +138,8 @@ static void gemm_run(const Gemm *g)
             gemm_panel(g, tiles, from, from + 8 < tiles ? from + 8 : tiles, n);
 }
 
-/* The best of many samples; a sample repeats a small product until reading the clock does not matter. */
+/* The best of many samples; a sample repeats a small product until reading the clock does not
+ * matter. */
 static double gemm_seconds(const Gemm *g)
 {
     int repeat = 1 + (int)(4000000 / (g->M * g->N * g->K));
@@ -152,14 +153,16 @@ static double gemm_seconds(const Gemm *g)
     return best;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void report_gemm(const Kernels *k, double peak, int64_t M, int64_t N, int64_t K)
 {
     Gemm g = gemm_new(k, M, N, K);
     double s = gemm_seconds(&g), gflops = 2.0 * (double)(M * N * K) / s * 1e-9;
-    printf("{\"bench\":\"gemm\",\"isa\":\"%s\",\"M\":%ld,\"N\":%ld,\"K\":%ld,\"us\":%.1f,\"gflops\":%.1f,"
-           "\"ratio\":%.3f}\n", k->isa, (long)M, (long)N, (long)K, s * 1e6, gflops, gflops / peak);
+    printf(
+        "{\"bench\":\"gemm\",\"isa\":\"%s\",\"M\":%ld,\"N\":%ld,\"K\":%ld,\"us\":%.1f,\"gflops\":%.1f,"
+        "\"ratio\":%.3f}\n",
+        k->isa, (long)M, (long)N, (long)K, s * 1e6, gflops, gflops / peak);
     gemm_free(&g);
 }
 
@@ -169,7 +172,8 @@ enum { MAX_ROWS = 12 };
 static void report_rows0(const Kernels *k, int64_t N, int64_t K)
 {
     double sr = 0, st = 0, srr = 0, srt = 0;
-    printf("{\"bench\":\"rows0\",\"isa\":\"%s\",\"N\":%ld,\"K\":%ld,\"us\":[", k->isa, (long)N, (long)K);
+    printf("{\"bench\":\"rows0\",\"isa\":\"%s\",\"N\":%ld,\"K\":%ld,\"us\":[", k->isa, (long)N,
+        (long)K);
     for (int r = 1; r <= MAX_ROWS; r++) {
         Gemm g = gemm_new(k, r, N, K);
         double us = gemm_seconds(&g) * 1e6;
@@ -180,7 +184,8 @@ static void report_rows0(const Kernels *k, int64_t N, int64_t K)
         srr += r * r;
         srt += r * us;
     }
-    double b = (MAX_ROWS * srt - sr * st) / (MAX_ROWS * srr - sr * sr), a = (st - b * sr) / MAX_ROWS;
+    double b = (MAX_ROWS * srt - sr * st) / (MAX_ROWS * srr - sr * sr),
+           a = (st - b * sr) / MAX_ROWS;
     printf("],\"us_per_row\":%.3f,\"rows0\":%.2f}\n", b, a / b);
     fflush(stdout);
 }
@@ -193,7 +198,8 @@ static void report(const Kernels *k)
     report_gemm(k, peak, 128, 768, 3072);
     report_gemm(k, peak, 3136, 256, 64);
     report_gemm(k, peak, 49, 512, 4608);
-    static const int64_t shapes[][2] = {{64, 64}, {256, 256}, {384, 384}, {768, 768}, {3072, 768}, {768, 3072}};
+    static const int64_t shapes[][2] = {{64, 64}, {256, 256}, {384, 384}, {768, 768}, {3072, 768},
+        {768, 3072}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         report_rows0(k, shapes[i][0], shapes[i][1]);
 }

@@ -1,10 +1,11 @@
 /* depthwise.c: one row of a depthwise convolution, channels last: each channel has its own filter.
  *
- * Nothing is shared between channels, so the work is bound by loads: of pixels, weights and row pointers. Most
- * rows are those of a convolution, in which a window slides over columns of the input: neighbouring outputs
- * then name the same pixels. Blocks in which they do (checked on the pointers themselves, so that the caller
- * need not say) load each pixel once for all of them; other blocks (dilated, gathered) load it for each.
- * An accumulator sees its taps in the same order either way: the bits are the same.
+ * Nothing is shared between channels, so the work is bound by loads: of pixels, weights and row
+ * pointers. Most rows are those of a convolution, in which a window slides over columns of the
+ * input: neighbouring outputs then name the same pixels. Blocks in which they do (checked on the
+ * pointers themselves, so that the caller need not say) load each pixel once for all of them; other
+ * blocks (dilated, gathered) load it for each. An accumulator sees its taps in the same order
+ * either way: the bits are the same.
  */
 #include "runtime/kernels/vec.h"
 
@@ -34,16 +35,18 @@ INLINE void end(const vf *acc, const int pixels, const Row *r, float *out, int64
         vstore_tail(out + q * ldo, clamp_hi(hi, clamp_lo(lo, acc[q])), lanes);
 }
 
-/* ---- sliding windows ----------------------------------------------------------------------------- */
+/* ---- sliding windows ------------------------------------------------------------------------- */
 
-/* Whether tap x of pixel q + 1 is tap x + s of pixel q throughout the block, for taps in rows of kw: two lists of
- * pointers, one from s further on, must agree but where a row of taps ends. `inside` says where. */
+/* Whether tap x of pixel q + 1 is tap x + s of pixel q throughout the block, for taps in rows of
+ * kw: two lists of pointers, one from s further on, must agree but where a row of taps ends.
+ * `inside` says where. */
 INLINE bool slides(const int s, const Row *r, const uint64_t *inside, const float *const *in)
 {
     typedef uint64_t v4 __attribute__((vector_size(32), may_alias, aligned(8)));
     v4 differ = {0};
     uint64_t rest = 0;
-    UNROLL for (int q = 0; q < PIXELS - 1; q++) {
+    UNROLL
+    for (int q = 0; q < PIXELS - 1; q++) {
         const float *const *a = in + (q + 1) * r->taps, *const *b = in + q * r->taps + s;
         int64_t i = 0;
         for (; i + 4 <= r->taps - s; i += 4)
@@ -55,15 +58,17 @@ INLINE bool slides(const int s, const Row *r, const uint64_t *inside, const floa
     return (differ[0] | differ[1] | differ[2] | differ[3] | rest) == 0;
 }
 
-/* One row of the window for one vector of channels. Pixel q needs column q*s + x; all but the last pixel have
- * it from a neighbour's tap, if there was one. */
-INLINE void window_row(vf *acc, const int kw, const int s, const Row *r, const float *const *col, int64_t c,
-    const float *w, int64_t lanes)
+/* One row of the window for one vector of channels. Pixel q needs column q*s + x; all but the last
+ * pixel have it from a neighbour's tap, if there was one. */
+INLINE void window_row(vf *acc, const int kw, const int s, const Row *r, const float *const *col,
+    int64_t c, const float *w, int64_t lanes)
 {
     vf value[MAX_COLS];
-    UNROLL for (int x = 0; x < kw; x++) {
+    UNROLL
+    for (int x = 0; x < kw; x++) {
         vf weight = vload_tail(w + x * r->ldw, lanes);
-        UNROLL for (int q = 0; q < PIXELS; q++) {
+        UNROLL
+        for (int q = 0; q < PIXELS; q++) {
             if (x < s || q == PIXELS - 1)
                 value[q * s + x] = vload_tail(col[q * s + x] + c, lanes);
             VFMA(acc[q], weight, value[q * s + x]);
@@ -71,8 +76,8 @@ INLINE void window_row(vf *acc, const int kw, const int s, const Row *r, const f
     }
 }
 
-INLINE void window(const int kw, const int s, const int vecs, const Row *r, int64_t kh, const float *const *col,
-    int64_t c, float *out, int64_t lanes)
+INLINE void window(const int kw, const int s, const int vecs, const Row *r, int64_t kh,
+    const float *const *col, int64_t c, float *out, int64_t lanes)
 {
     vf acc[2][PIXELS];
     EACH(v, vecs, 2)
@@ -85,14 +90,17 @@ INLINE void window(const int kw, const int s, const int vecs, const Row *r, int6
         end(acc[v], PIXELS, r, out + c + v * LANES, lanes);
 }
 
-INLINE void window_block(const int kw, const int s, const Row *r, int64_t kh, const float *const *in, float *out)
+INLINE void window_block(const int kw, const int s, const Row *r, int64_t kh,
+    const float *const *in, float *out)
 {
     const float *col[MAX_KH * MAX_COLS];
-    for (int64_t y = 0; y < kh; y++)
-        UNROLL for (int j = 0; j < (PIXELS - 1) * s + kw; j++) {
+    for (int64_t y = 0; y < kh; y++) {
+        UNROLL
+        for (int j = 0; j < (PIXELS - 1) * s + kw; j++) {
             int q = j / s < PIXELS - 1 ? j / s : PIXELS - 1;
             col[y * MAX_COLS + j] = resolve(r, in[q * kh * kw + y * kw + j - q * s]);
         }
+    }
     int64_t c = 0;
     for (; c + 2 * LANES <= r->nc; c += 2 * LANES)
         window(kw, s, 2, r, kh, col, c, out, LANES);
@@ -104,12 +112,16 @@ INLINE void window_block(const int kw, const int s, const Row *r, int64_t kh, co
         window(kw, s, 1, r, kh, col, c, out, r->nc - c);
 }
 
-/* Where the block at `done` begins: the last one is moved back to end with the row, so that a few pixels are
- * computed twice, with the same result. */
-INLINE int64_t block_at(const Row *r, int64_t done) { return done + PIXELS <= r->nq ? done : r->nq - PIXELS; }
+/* Where the block at `done` begins: the last one is moved back to end with the row, so that a few
+ * pixels are computed twice, with the same result. */
+INLINE int64_t block_at(const Row *r, int64_t done)
+{
+    return done + PIXELS <= r->nq ? done : r->nq - PIXELS;
+}
 
 /* Runs blocks from pixel `done` on for as long as they slide; returns the first pixel not done. */
-INLINE int64_t windows(const int kw, const int s, const Row *r, const float *const *in, float *out, int64_t done)
+INLINE int64_t windows(const int kw, const int s, const Row *r, const float *const *in, float *out,
+    int64_t done)
 {
     int64_t kh = r->taps / kw;
     if (r->taps % kw || kh > MAX_KH)
@@ -127,19 +139,25 @@ INLINE int64_t windows(const int kw, const int s, const Row *r, const float *con
 }
 
 typedef int64_t WindowFn(const Row *r, const float *const *in, float *out, int64_t done);
-#define WINDOW(kw, s)                                                                              \
-    static int64_t windows_##kw##_##s(const Row *r, const float *const *in, float *out, int64_t done) \
-    {                                                                                              \
-        return windows(kw, s, r, in, out, done);                                                   \
+#define WINDOW(kw, s)                                                                   \
+    static int64_t windows_##kw##_##s(const Row *r, const float *const *in, float *out, \
+        int64_t done)                                                                   \
+    {                                                                                   \
+        return windows(kw, s, r, in, out, done);                                        \
     }
-WINDOW(3, 1) WINDOW(3, 2) WINDOW(5, 1) WINDOW(5, 2) WINDOW(7, 1) WINDOW(7, 2)
-static WindowFn *const all_windows[] = {
-    windows_3_1, windows_3_2, windows_5_1, windows_5_2, windows_7_1, windows_7_2, NULL};
+WINDOW(3, 1)
+WINDOW(3, 2)
+WINDOW(5, 1)
+WINDOW(5, 2)
+WINDOW(7, 1)
+WINDOW(7, 2)
+static WindowFn *const all_windows[] = {windows_3_1, windows_3_2, windows_5_1, windows_5_2,
+    windows_7_1, windows_7_2, NULL};
 
-/* ---- any rows ------------------------------------------------------------------------------------ */
+/* ---- any rows -------------------------------------------------------------------------------- */
 
-INLINE void free_block(const int pixels, const int vecs, const Row *r, const float *const *in, int64_t c, float *out,
-    int64_t lanes)
+INLINE void free_block(const int pixels, const int vecs, const Row *r, const float *const *in,
+    int64_t c, float *out, int64_t lanes)
 {
     vf acc[2][PIXELS];
     EACH(v, vecs, 2)
@@ -170,8 +188,9 @@ INLINE void free_pixels(const int pixels, const Row *r, const float *const *in, 
         free_block(pixels, 1, r, in, c, out, r->nc - c < LANES ? r->nc - c : LANES);
 }
 
-void NAME(depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff, const float *zero,
-    const float *w, int64_t ldw, float *out, int64_t ldo, const float *bias, float lo, float hi)
+void NAME(depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff,
+    const float *zero, const float *w, int64_t ldw, float *out, int64_t ldo, const float *bias,
+    float lo, float hi)
 {
     Row r = {nq, nc, taps, aoff, ldw, ldo, zero, w, bias, vdup(lo), vdup(hi)};
     for (int64_t q = 0; q < nq && nq < PIXELS; q++)

@@ -1,11 +1,14 @@
-/* igemm.c: the contraction microkernel: a tile of C from rows reached through pointers and a packed panel.
+/* igemm.c: the contraction microkernel: a tile of C from rows reached through pointers and a packed
+ * panel.
  *
- * Every tile height is its own straight-line code, so short tiles lose nothing but their smaller share of the
- * panel's loads; a driver spreads rows evenly (49 = 4 x 6 + 5 x 5) instead of ending with a stump. A panel with
- * fewer columns than one vector has its own tiles too and skips the empty half.
+ * Every tile height is its own straight-line code, so short tiles lose nothing but their smaller
+ * share of the panel's loads; a driver spreads rows evenly (49 = 4 x 6 + 5 x 5) instead of ending
+ * with a stump. A panel with fewer columns than one vector has its own tiles too and skips the
+ * empty half.
  *
- * An accumulator sees its products in the order of (t, k), one rounding each (FMA where the set has it; else
- * product and sum round), whatever tile it lives in: results do not depend on how rows and columns are cut.
+ * An accumulator sees its products in the order of (t, k), one rounding each (FMA where the set has
+ * it; else product and sum round), whatever tile it lives in: results do not depend on how rows and
+ * columns are cut.
  */
 #include "runtime/kernels/vec.h"
 
@@ -22,7 +25,8 @@ INLINE void load_row(vf *acc, const int vecs, const float *p, int64_t tail)
     acc[vecs - 1] = vload_tail(p + (vecs - 1) * LANES, tail);
 }
 
-INLINE void start(vf (*acc)[2], const int rows, const int vecs, const Edge *g, const float *bias, bool resume)
+INLINE void start(vf (*acc)[2], const int rows, const int vecs, const Edge *g, const float *bias,
+    bool resume)
 {
     vf first[2] = {vdup(0), vdup(0)};
     if (bias)
@@ -37,7 +41,8 @@ INLINE void start(vf (*acc)[2], const int rows, const int vecs, const Edge *g, c
 }
 
 /* One k for all rows: per row a broadcast and one multiply-add per vector. */
-INLINE void step(vf (*acc)[2], const int rows, const int vecs, const float *const *row, int64_t k, const float *w)
+INLINE void step(vf (*acc)[2], const int rows, const int vecs, const float *const *row, int64_t k,
+    const float *w)
 {
     vf b0 = vload(w), b1 = vecs == 2 ? vload(w + LANES) : b0;
     EACH_ROW(m, rows) {
@@ -73,12 +78,12 @@ INLINE void store(vf (*acc)[2], const int rows, const int vecs, const Edge *g)
     }
 }
 
-/* Eight steps of a full panel are eight lines; each tile asks for one line of the next panel per eight steps,
- * so that eight tiles bring in all of it without ever queueing up requests. Without a next panel the current
- * one is named again, which costs nothing and saves a branch. */
-INLINE void tile(const int rows, const int vecs, int64_t nc, int64_t taps, int64_t kc, const float *const *a,
-    int64_t aoff, const float *zero, const float *w, float *c, int64_t ldc, int64_t flags, const IgEpilogue *e,
-    const char *prefetch)
+/* Eight steps of a full panel are eight lines; each tile asks for one line of the next panel per
+ * eight steps, so that eight tiles bring in all of it without ever queueing up requests. Without a
+ * next panel the current one is named again, which costs nothing and saves a branch. */
+INLINE void tile(const int rows, const int vecs, int64_t nc, int64_t taps, int64_t kc,
+    const float *const *a, int64_t aoff, const float *zero, const float *w, float *c, int64_t ldc,
+    int64_t flags, const IgEpilogue *e, const char *prefetch)
 {
     vf acc[ROWS][2];
     Edge g = {c, ldc, nc - (vecs - 1) * LANES};
@@ -91,7 +96,8 @@ INLINE void tile(const int rows, const int vecs, int64_t nc, int64_t taps, int64
         int64_t k = 0;
         for (; k + 8 <= kc; k += 8, w += 8 * PANEL, line += 64) {
             __builtin_prefetch(line, 0, 2);
-            UNROLL_STEPS for (int i = 0; i < 8; i++)
+            UNROLL_STEPS
+            for (int i = 0; i < 8; i++)
                 step(acc, rows, vecs, row, k + i, w + i * PANEL);
         }
         NO_UNROLL
@@ -104,22 +110,24 @@ INLINE void tile(const int rows, const int vecs, int64_t nc, int64_t taps, int64
 }
 
 #define TILE_ARGS nc, taps, kc, a, aoff, zero, w, c, ldc, flags, e, prefetch
-#define TILE(m)                          \
-    case m:                              \
-        if (nc > LANES)                  \
-            tile(m, 2, TILE_ARGS);       \
-        else                             \
-            tile(m, 1, TILE_ARGS);       \
+#define TILE(m)                    \
+    case m:                        \
+        if (nc > LANES)            \
+            tile(m, 2, TILE_ARGS); \
+        else                       \
+            tile(m, 1, TILE_ARGS); \
         break;
 
-void NAME(igemm)(int64_t mr, int64_t nc, int64_t taps, int64_t kc, const float *const *a, int64_t aoff,
-    const float *zero, const float *w, float *c, int64_t ldc, int64_t flags, const IgEpilogue *e,
-    const char *prefetch)
+void NAME(igemm)(int64_t mr, int64_t nc, int64_t taps, int64_t kc, const float *const *a,
+    int64_t aoff, const float *zero, const float *w, float *c, int64_t ldc, int64_t flags,
+    const IgEpilogue *e, const char *prefetch)
 {
+    // clang-format off
     switch (mr) {
         TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
 #if LANES == 16
         TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12)
 #endif
     }
+    // clang-format on
 }

@@ -1,4 +1,5 @@
-/* kernels.c: which sets of kernels this CPU can run. The only source of this folder that is compiled once. */
+/* kernels.c: which sets of kernels this CPU can run. The only source of this folder that is
+ * compiled once. */
 #include "runtime/kernels/kernels.h"
 #include <string.h>
 
@@ -7,9 +8,9 @@ extern const Kernels kernels_sse2, kernels_avx2, kernels_avx512;
 static const Kernels *const all[] = {&kernels_avx512, &kernels_avx2, &kernels_sse2};
 static const char *const names[] = {"avx512", "avx2", "sse2", NULL};
 
-/* The position in `all` of the best set. The compiler's run-time library asks CPUID for the instructions and
- * XGETBV for whether the operating system saves the registers; both must agree. The order makes each set
- * imply those after it. */
+/* The position in `all` of the best set. The compiler's run-time library asks CPUID for the
+ * instructions and XGETBV for whether the operating system saves the registers; both must agree.
+ * The order makes each set imply those after it. */
 static int best(void)
 {
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -35,7 +36,4 @@ const Kernels *kernels_for(const char *isa)
     return NULL;
 }
 
-const char *const *kernels_available(void)
-{
-    return names + best();
-}
+const char *const *kernels_available(void) { return names + best(); }

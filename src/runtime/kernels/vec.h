@@ -1,9 +1,10 @@
-/* vec.h: the one vector type of the instruction set that a kernel source is being compiled for, and the few
- * operations that need more than the compiler's vector extensions. Every source of this folder but kernels.c is
- * compiled once per instruction set with -DISA=<name>; NAME(f) gives each copy its own symbols.
+/* vec.h: the one vector type of the instruction set that a kernel source is being compiled for, and
+ * the few operations that need more than the compiler's vector extensions. Every source of this
+ * folder but kernels.c is compiled once per instruction set with -DISA=<name>; NAME(f) gives each
+ * copy its own symbols.
  *
- * The level follows from ISA, never from predefined macros: a build with -march=native must not put AVX2 code
- * into the set that is chosen because a CPU lacks AVX2.
+ * The level follows from ISA, never from predefined macros: a build with -march=native must not put
+ * AVX2 code into the set that is chosen because a CPU lacks AVX2.
  */
 #ifndef SINTER_VEC_H
 #define SINTER_VEC_H
@@ -25,7 +26,8 @@
 #define LEVEL_avx512 2
 #define LEVEL PASTE(LEVEL_, ISA)
 
-/* A register tile is ROWS x 2 vectors: 12 accumulators of 16 registers, 24 of 32, the rest for operands. */
+/* A register tile is ROWS x 2 vectors: 12 accumulators of 16 registers, 24 of 32, the rest for
+ * operands. */
 #if LEVEL == 2
 #define LANES 16
 #define ROWS 12
@@ -51,8 +53,9 @@
 #define NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
-/* A loop over m < n for a constant n <= max, n often being an argument of an inlined function. The bound is one
- * that is constant already before inlining: only then does clang unroll early enough to keep arrays in registers. */
+/* A loop over m < n for a constant n <= max, n often being an argument of an inlined function. The
+ * bound is one that is constant already before inlining: only then does clang unroll early enough
+ * to keep arrays in registers. */
 #define EACH(m, n, max) UNROLL for (int m = 0; m < (max); m++) if (m < (n))
 #define EACH_ROW(m, rows) EACH(m, rows, ROWS)
 
@@ -64,9 +67,10 @@ INLINE vf vload(const float *p) { return *(const vf_mem *)p; }
 INLINE void vstore(float *p, vf v) { *(vf_mem *)p = v; }
 
 /* VFMA(acc, a, b): acc += a * b, where acc must stay in a register.
- * An asm statement because gcc 12, given plain C, hoists the broadcasts or picks the forms of FMA that need
- * moves, and then spills accumulators (-35 %), depending on unrelated code of the function. `volatile` pins the
- * order of the statements as well. Without FMA the addition is the pinned part. */
+ * An asm statement because gcc 12, given plain C, hoists the broadcasts or picks the forms of FMA
+ * that need moves, and then spills accumulators (-35 %), depending on unrelated code of the
+ * function. `volatile` pins the order of the statements as well. Without FMA the addition is the
+ * pinned part. */
 #if LEVEL == 2
 #define VFMA(acc, a, b) __asm__ volatile("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b))
 #elif LEVEL == 1
@@ -79,9 +83,9 @@ INLINE void vstore(float *p, vf v) { *(vf_mem *)p = v; }
 #define VFMA(acc, a, b) ((acc) += (a) * (b))
 #endif
 
-/* vload_n, vstore_n: the first n lanes (0 < n < LANES), touching nothing beyond; the other lanes load as 0.
- * clamp_lo, clamp_hi: max and min in which a NaN of x survives: x86 returns the second operand when they do
- * not compare, and so does the portable form. */
+/* vload_n, vstore_n: the first n lanes (0 < n < LANES), touching nothing beyond; the other lanes
+ * load as 0. clamp_lo, clamp_hi: max and min in which a NaN of x survives: x86 returns the second
+ * operand when they do not compare, and so does the portable form. */
 #if LEVEL == 2
 #include <immintrin.h>
 INLINE vf vdup(float x) { return (vf)_mm512_set1_ps(x); }
