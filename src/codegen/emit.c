@@ -16,6 +16,7 @@ const char kctx_text[] =
     "typedef struct sn_epilogue { const float *bias, *res; sn_i64 ldres; float lo, hi; } sn_epilogue;\n"
     "typedef void sn_igemm(sn_i64 mr, sn_i64 nc, sn_i64 taps, sn_i64 kc, const float *const *a, sn_i64 aoff,\n"
     "    const float *zero, const float *w, float *c, sn_i64 ldc, sn_i64 flags, const sn_epilogue *e, const char *pf);\n"
+    "typedef void sn_transpose(void *to, sn_i64 ldt, const void *from, sn_i64 ldf, sn_i64 rows, sn_i64 cols, sn_i64 elem);\n"
     "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float *out);\n"
     "SN_FN sn_i64 sn_fdiv(sn_i64 a, sn_i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
     "SN_FN sn_i64 sn_fmod(sn_i64 a, sn_i64 b) { return a - sn_fdiv(a, b) * b; }\n"
@@ -58,7 +59,8 @@ void emit_pop(Emit *e, int mark)
     e->depth--;
 }
 
-/* ---- index forms ------------------------------------------------------------------------------- */
+/* ---- index forms -------------------------------------------------------------------------------
+ */
 
 static void ix_text(Emit *e, Buf *b, const Ix *a);
 
@@ -66,21 +68,11 @@ static void atom_text(Emit *e, Buf *b, const Atom *a)
 {
     const char *fn = NULL;
     switch (a->kind) {
-    case AT_VAR:
-        buf_printf(b, "%s%d", a->var->name, a->var->id);
-        return;
-    case AT_SYM:
-        buf_printf(b, "dim[%d]", a->sym->id);
-        return;
-    case AT_DATA:
-        buf_puts(b, emit_ex(e, a->data));
-        return;
-    case AT_MIN:
-        fn = "sn_imin";
-        break;
-    case AT_MAX:
-        fn = "sn_imax";
-        break;
+    case AT_VAR: buf_printf(b, "%s%d", a->var->name, a->var->id); return;
+    case AT_SYM: buf_printf(b, "dim[%d]", a->sym->id); return;
+    case AT_DATA: buf_puts(b, emit_ex(e, a->data)); return;
+    case AT_MIN: fn = "sn_imin"; break;
+    case AT_MAX: fn = "sn_imax"; break;
     default:
         if (!ix_nonneg(e->p, a->a))
             fn = a->kind == AT_DIV ? "sn_fdiv" : "sn_fmod";
@@ -127,7 +119,8 @@ const char *emit_ix(Emit *e, const Ix *a)
     return b.s;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions -------------------------------------------------------------------------------
+ */
 
 static const char *new_local(Emit *e, const Expr *x)
 {
@@ -246,19 +239,22 @@ const char *emit_ex(Emit *e, const Expr *x)
         emit_line(e, "sn_i64 %s = %s;", name, text);
         return name;
     }
-    case EX_LOAD:
-        return emit_load(e, x);
-    default:
-        return emit_prim(e, x);
+    case EX_LOAD: return emit_load(e, x);
+    default: return emit_prim(e, x);
     }
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements --------------------------------------------------------------------------------
+ */
 
 static Prim red_prim(Red r)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
-        [RED_ANY] = P_or, [RED_ALL] = P_and};
+    static const Prim prim[] = {[RED_SUM] = P_add,
+        [RED_PROD] = P_mul,
+        [RED_MAX] = P_max,
+        [RED_MIN] = P_min,
+        [RED_ANY] = P_or,
+        [RED_ALL] = P_and};
     return prim[r];
 }
 
@@ -295,6 +291,30 @@ static void emit_update(Emit *e, const Stmt *s)
     emit_line(e, "%s = %s;", arg[0], b.s);
 }
 
+static void emit_transpose(Emit *e, const Stmt *s)
+{
+    int bytes = dtype_bytes(s->value->type);
+    const PortRef *from = &s->port[0];
+    const Place *to = kernel_place(e->k, s->value), *src = kernel_place(e->k, from->value);
+    emit_check(e, from->value, from->idx);
+    const char *at =
+        emit_ix(e, ix_muli(e->p, place_offset(e->p, to, s->value->rank, s->idx), bytes));
+    const char *in =
+        emit_ix(e, ix_muli(e->p, place_offset(e->p, src, from->value->rank, from->idx), bytes));
+    const char *ldt = emit_ix(e, s->row_stride), *ldf = emit_ix(e, s->lane_stride);
+    const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
+    if (e->o->tier == 1) {
+        emit_line(e, "((sn_transpose *)c->transpose)(%s + %s, %s, %s + %s, %s, %s, %s, %d);",
+            emit_ptr(e, to), at, ldt, emit_ptr(e, src), in, ldf, rows, lanes, bytes);
+        return;
+    }
+    const char *type = spell_memtype(s->value->type);
+    emit_line(e, "for (sn_i64 r = 0; r < %s; r++)", rows);
+    emit_line(e, "    for (sn_i64 l = 0; l < %s; l++)", lanes);
+    emit_line(e, "        ((%s *)(%s + %s))[r * %s + l] = ((const %s *)(%s + %s))[l * %s + r];",
+        type, emit_ptr(e, to), at, ldt, type, emit_ptr(e, src), in, ldf);
+}
+
 static void emit_for(Emit *e, const Stmt *s)
 {
     const char *v = ctx_printf(e->cx, "%s%d", s->var->name, s->var->id);
@@ -311,9 +331,7 @@ void emit_stmts(Emit *e, const Stmts *list)
     for (int i = 0; i < list->n; i++) {
         const Stmt *s = list->at[i];
         switch (s->kind) {
-        case S_FOR:
-            emit_for(e, s);
-            break;
+        case S_FOR: emit_for(e, s); break;
         case S_IF: {
             emit_line(e, "if (%s) {", emit_ex(e, s->expr));
             int mark = emit_push(e);
@@ -328,23 +346,17 @@ void emit_stmts(Emit *e, const Stmts *list)
         case S_ACC:
             emit_line(e, "%s acc%d = %s;", spell_ctype(s->type), s->acc, emit_ex(e, s->expr));
             break;
-        case S_UPDATE:
-            emit_update(e, s);
-            break;
-        case S_STORE:
-            emit_store(e, s);
-            break;
-        case S_BODY:
-            emit_body_call(e, s);
-            break;
-        case S_CALL:
-            emit_contract(e, s->call);
-            break;
+        case S_UPDATE: emit_update(e, s); break;
+        case S_STORE: emit_store(e, s); break;
+        case S_BODY: emit_body_call(e, s); break;
+        case S_TRANSPOSE: emit_transpose(e, s); break;
+        case S_CALL: emit_contract(e, s->call); break;
         }
     }
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
 
 /* Names of nodes are the model's: nothing in them may end the comment or continue its line. */
 static void emit_comment(Emit *e, const Kernel *k)
@@ -354,7 +366,8 @@ static void emit_comment(Emit *e, const Kernel *k)
         const Node *n = k->nodes[i];
         buf_printf(e->out, "%s %s \"", i ? "," : "", n->op_type);
         for (const char *c = n->name; *c; c++) {
-            bool plain = *c >= 0x20 && *c < 0x7f && *c != '*' && *c != '\\' && *c != '"' && *c != '?';
+            bool plain =
+                *c >= 0x20 && *c < 0x7f && *c != '*' && *c != '\\' && *c != '"' && *c != '?';
             if (plain)
                 buf_putc(e->out, *c);
             else
@@ -419,7 +432,8 @@ static void emit_kernel(Emit *e, Kernel *k)
     buf_putc(e->out, '\n');
 }
 
-static void emit_all(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o, const Target *t)
+static void emit_all(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o,
+    const Target *t)
 {
     Emit e = {.cx = cx, .p = pool, .out = out, .o = o, .t = t};
     for (int i = 0; i < n; i++)

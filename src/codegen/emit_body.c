@@ -1,4 +1,5 @@
-/* emit_body.c: vector bodies in the emitted text: scalar C, or instruction bytes that TinyCC carries. */
+/* emit_body.c: vector bodies in the emitted text: scalar C, or instruction bytes that TinyCC
+ * carries. */
 #include "codegen/emit.h"
 
 static bool as_bytes(const Emit *e, const Stmt *s)
@@ -33,7 +34,8 @@ void emit_body_def(Emit *e, const Stmt *s)
     quads(e->out, code.bytes, code.n_bytes);
     buf_puts(e->out, "\");\n");
     buf_printf(e->out, "extern const char %s_pool[];\n", name);
-    buf_printf(e->out, "void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, const void *pool);\n",
+    buf_printf(e->out,
+        "void %s(void *const *ptr, const sn_i64 *step, sn_i64 n, sn_i64 rows, const void *pool);\n",
         name);
 }
 
@@ -55,7 +57,8 @@ void emit_body_call(Emit *e, const Stmt *s)
         emit_check(e, r->value, r->idx);
         const Place *pl = kernel_place(e->k, r->value);
         int bytes = dtype_bytes(r->value->type);
-        const char *at = emit_ix(e, ix_muli(e->p, place_offset(e->p, pl, r->value->rank, r->idx), bytes));
+        const char *at =
+            emit_ix(e, ix_muli(e->p, place_offset(e->p, pl, r->value->rank, r->idx), bytes));
         emit_line(e, "pp[%d] = %s + %s;", i, emit_ptr(e, pl), at);
         emit_line(e, "ss[%d] = %s;", i, emit_ix(e, ix_muli(e->p, r->step, bytes)));
     }

@@ -1,5 +1,5 @@
-/* emit_contract.c: the contraction statement in the emitted text: tiles, pointers, edges and order; tier 1 calls
- * the microkernel for each tile, tier 0 writes the same sums as plain loops. */
+/* emit_contract.c: the contraction statement in the emitted text: tiles, pointers, edges and order;
+ * tier 1 calls the microkernel for each tile, tier 0 writes the same sums as plain loops. */
 #include "codegen/contract.h"
 #include "codegen/emit.h"
 
@@ -14,7 +14,8 @@ static void print_extents(Buf *b, const char *what, int n, const Var *const *v)
 
 void contract_print(Buf *b, const Contract *c)
 {
-    buf_printf(b, "contract %%%d += %%%d * %%%d", c->out->id, c->a->id, c->packed ? c->packed->id : c->b->id);
+    buf_printf(b, "contract %%%d += %%%d * %%%d", c->out->id, c->a->id,
+        c->packed ? c->packed->id : c->b->id);
     print_extents(b, "rows", c->n_m, c->m);
     print_extents(b, "column", 1, &c->n);
     print_extents(b, "taps", c->n_tap, c->tap);
@@ -57,7 +58,8 @@ static void unflatten_row(Emit *e, const Contract *c, const char *row)
         if (i == 0)
             emit_line(e, "sn_i64 %s = (%s) / %s;", var_name(e, c->m[i]), row, emit_ix(e, inner));
         else
-            emit_line(e, "sn_i64 %s = (%s) / %s %% %s;", var_name(e, c->m[i]), row, emit_ix(e, inner), ext);
+            emit_line(e, "sn_i64 %s = (%s) / %s %% %s;", var_name(e, c->m[i]), row,
+                emit_ix(e, inner), ext);
     }
 }
 
@@ -113,10 +115,14 @@ static void tiles_tier1(Emit *e, const Contract *c)
     emit_line(e, "for (sn_i64 n = 0; n < columns; n += %d) {", c->nr);
     emit_push(e);
     emit_line(e, "const float *wn = w + n * taps * kc;");
-    emit_line(e, "const char *next = n + %d < columns ? (const char *)(wn + %d * taps * kc) : 0;", c->nr, c->nr);
+    emit_line(e, "const char *next = n + %d < columns ? (const char *)(wn + %d * taps * kc) : 0;",
+        c->nr, c->nr);
     tile_loop_open(e, c);
-    emit_line(e, "((sn_igemm *)c->igemm)(mr, sn_imin(columns - n, %d), taps, kc, rp + row * taps, 0, zero, wn,", c->nr);
-    emit_line(e, "    out + (r0 + row) * ldc + n, ldc, 0, &epilogue, next ? next + tile * taps * kc * %d / tiles : 0);",
+    emit_line(e,
+        "((sn_igemm *)c->igemm)(mr, sn_imin(columns - n, %d), taps, kc, rp + row * taps, 0, zero, wn,",
+        c->nr);
+    emit_line(e,
+        "    out + (r0 + row) * ldc + n, ldc, 0, &epilogue, next ? next + tile * taps * kc * %d / tiles : 0);",
         c->nr * 4);
     emit_line(e, "row += mr;");
     emit_pop(e, mark);
@@ -167,16 +173,16 @@ static void pack(Emit *e, const Contract *c)
     }
     emit_line(e, "for (sn_i64 n = 0; n < columns; n++)");
     emit_line(e, "    for (sn_i64 k = 0; k < kc; k++)");
-    emit_line(e, "        w[n / %d * %d * kc + k * %d + n %% %d] = b[k * %s + n * %s];", c->nr, c->nr, c->nr, c->nr, sk,
-        sn);
+    emit_line(e, "        w[n / %d * %d * kc + k * %d + n %% %d] = b[k * %s + n * %s];", c->nr,
+        c->nr, c->nr, c->nr, sk, sn);
 }
 
 void emit_contract(Emit *e, const Contract *c)
 {
     emit_line(e, "{");
     int mark = emit_push(e);
-    emit_line(e, "const sn_i64 rows = %s, columns = %s, taps = %s;", emit_ix(e, c->rows), emit_ix(e, c->n->extent),
-        emit_ix(e, c->taps));
+    emit_line(e, "const sn_i64 rows = %s, columns = %s, taps = %s;", emit_ix(e, c->rows),
+        emit_ix(e, c->n->extent), emit_ix(e, c->taps));
     emit_line(e, "const sn_i64 kc = %s, ldc = %s;", emit_ix(e, c->k->extent), emit_ix(e, c->ldc));
     if (c->packed) {
         const Place *pl = kernel_place(e->k, c->packed);
@@ -192,7 +198,8 @@ void emit_contract(Emit *e, const Contract *c)
     } else
         emit_line(e, "const float *zero = 0;");
     if (e->o->tier == 1) {
-        emit_line(e, "const float **rp = (const float **)(c->scratch + %s);", emit_ix(e, c->rows_offset));
+        emit_line(e, "const float **rp = (const float **)(c->scratch + %s);",
+            emit_ix(e, c->rows_offset));
         emit_line(e, "sn_epilogue epilogue;");
         emit_line(e, "epilogue.bias = epilogue.res = 0;");
         tiles_tier1(e, c);

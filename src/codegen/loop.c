@@ -27,7 +27,8 @@ const Ix *place_offset(Pool *p, const Place *pl, int n, const Ix *const *idx)
     return at;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------------------------------
+ */
 
 static void print_index(Buf *b, const Value *v, const Ix *const *idx)
 {
@@ -70,7 +71,8 @@ static void print_stmt(Buf *b, const Stmt *s, int depth)
     buf_printf(b, "%*s", depth * 2, "");
     switch (s->kind) {
     case S_FOR:
-        buf_printf(b, "%s %s%d < ", s->loop == LOOP_PARALLEL ? "parallel" : "for", s->var->name, s->var->id);
+        buf_printf(b, "%s %s%d < ", s->loop == LOOP_PARALLEL ? "parallel" : "for", s->var->name,
+            s->var->id);
         ix_print(b, s->var->extent);
         buf_puts(b, " {\n");
         print_stmts(b, &s->body, depth + 1);
@@ -104,12 +106,17 @@ static void print_stmt(Buf *b, const Stmt *s, int depth)
         else
             buf_printf(b, "acc%d", s->acc);
         break;
-    case S_BODY:
-        print_body(b, s, depth);
-        return;
-    case S_CALL:
-        contract_print(b, s->call);
+    case S_BODY: print_body(b, s, depth); return;
+    case S_TRANSPOSE:
+        print_index(b, s->value, s->idx);
+        buf_puts(b, " = transpose ");
+        print_index(b, s->port[0].value, s->port[0].idx);
+        buf_puts(b, " rows ");
+        ix_print(b, s->rows);
+        buf_puts(b, " lanes ");
+        ix_print(b, s->lanes);
         break;
+    case S_CALL: contract_print(b, s->call); break;
     }
     buf_putc(b, '\n');
 }
@@ -158,7 +165,8 @@ void kernel_print(Buf *b, const Kernel *k)
     buf_puts(b, "}\n");
 }
 
-/* ---- verifier ---------------------------------------------------------------------------------- */
+/* ---- verifier ----------------------------------------------------------------------------------
+ */
 
 typedef struct Check {
     Ctx *cx;
@@ -181,7 +189,8 @@ static void check_stmts(Check *c, const Stmts *list)
         if (s->expr)
             ex_visit_loads(c->cx, s->expr, check_load, c);
         if (s->value && !kernel_place(c->k, s->value))
-            ctx_report(c->cx, ST_INTERNAL, NULL, "kernel %s stores %%%d, which has no place", c->k->name, s->value->id);
+            ctx_report(c->cx, ST_INTERNAL, NULL, "kernel %s stores %%%d, which has no place",
+                c->k->name, s->value->id);
         if (s->acc >= c->k->n_accs && (s->kind == S_ACC || s->kind == S_UPDATE))
             ctx_report(c->cx, ST_INTERNAL, NULL, "kernel %s: accumulator out of range", c->k->name);
         for (int j = 0; j < s->n_ports; j++)
@@ -196,6 +205,7 @@ void kernel_verify(Ctx *cx, const Kernel *k)
     Check c = {cx, k};
     check_stmts(&c, &k->body);
     for (int i = 0; i < k->places.n; i++)
-        if (k->places.at[i].arg < 0 && (!k->places.at[i].offset || ix_has_vars(k->places.at[i].bytes)))
+        if (k->places.at[i].arg < 0 &&
+            (!k->places.at[i].offset || ix_has_vars(k->places.at[i].bytes)))
             ctx_report(cx, ST_INTERNAL, NULL, "kernel %s: scratch of unknown size", k->name);
 }

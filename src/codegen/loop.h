@@ -29,6 +29,7 @@ typedef enum {
     S_UPDATE, /* acc = red(acc, expr) */
     S_STORE,  /* value[idx] = expr, or the accumulator `acc` (cast to the value's type) when expr is NULL */
     S_BODY,   /* a vector body over rows and lanes */
+    S_TRANSPOSE, /* value[idx + r, c] = port[0][.. r, c] for rows x lanes: contiguous along rows there, lanes here */
     S_CALL    /* a contraction over a region: see Contract */
 } StmtKind;
 typedef enum { LOOP_SERIAL, LOOP_PARALLEL } LoopKind;
@@ -63,6 +64,7 @@ struct Stmt {
     int n_ports;
     PortRef *port;
     const Ix *rows, *lanes;
+    const Ix *row_stride, *lane_stride; /* S_TRANSPOSE: of rows in value, of lanes in the port's value; elements */
     Contract *call;
 };
 

@@ -373,7 +373,7 @@ static void split(Pool *p, const Ix *a, const Ix *k, const Ix **q, const Ix **r)
         return;
     }
     split_poly(p, a, k, q, r);
-    if (k->n + (k->c != 0) > 1 && !in_range(p, *r, k)) { /* a partial quotient by a sum explains nothing */
+    if (k->n + (k->c != 0) > 1 && !ix_is(*r, 0) && !in_range(p, *r, k)) { /* a partial quotient by a sum explains nothing */
         *q = ix_int(p, 0);
         *r = a;
     }
@@ -421,7 +421,7 @@ const Ix *ix_div(Pool *p, const Ix *a, const Ix *k)
     const Ix *q, *r, *c, *rest;
     int64_t g;
     split(p, a, k, &q, &r);
-    if (in_range(p, r, k))
+    if (ix_is(r, 0) || in_range(p, r, k)) /* where k is 0 nothing is ever divided by it */
         return q;
     if (k->n == 0 && coarsen(p, r, k->c, &g, &c, &rest))
         return ix_add(p, q, ix_div(p, c, ix_int(p, k->c / g)));
@@ -442,7 +442,7 @@ const Ix *ix_mod(Pool *p, const Ix *a, const Ix *k)
     const Ix *q, *r, *c, *rest;
     int64_t g;
     split(p, a, k, &q, &r);
-    if (in_range(p, r, k))
+    if (ix_is(r, 0) || in_range(p, r, k))
         return r;
     if (k->n == 0 && coarsen(p, r, k->c, &g, &c, &rest))
         return ix_add(p, ix_muli(p, ix_mod(p, c, ix_int(p, k->c / g)), g), rest);

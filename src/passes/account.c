@@ -1,4 +1,5 @@
-/* account.c: what the program would be without fusion, and the producer-consumer edges whose fate is reported. */
+/* account.c: what the program would be without fusion, and the producer-consumer edges whose fate
+ * is reported. */
 #include "passes/pass.h"
 
 typedef struct Account {
@@ -7,10 +8,7 @@ typedef struct Account {
     bool *counted; /* by value id */
 } Account;
 
-static bool is_view(const Def *d)
-{
-    return d->red == RED_NONE && d->body->kind == EX_LOAD;
-}
+static bool is_view(const Def *d) { return d->red == RED_NONE && d->body->kind == EX_LOAD; }
 
 static void note(void *user, const Expr *load, bool in_index)
 {

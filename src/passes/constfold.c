@@ -2,14 +2,11 @@
 #include "graph/interp.h"
 #include "passes/pass.h"
 
-/* More element evaluations than this are left to the compiled program; and results that are larger than what
- * they come from (Expand, ConstantOfShape) stay definitions, which cost no memory. */
+/* More element evaluations than this are left to the compiled program; and results that are larger
+ * than what they come from (Expand, ConstantOfShape) stay definitions, which cost no memory. */
 enum { FOLD_WORK = 4000000, FOLD_GROWTH_FREE = 65536 };
 
-bool value_is_const(const Value *v)
-{
-    return v->data && !v->is_input;
-}
+bool value_is_const(const Value *v) { return v->data && !v->is_input; }
 
 typedef struct Scan {
     const Node *node;
@@ -58,7 +55,8 @@ static bool foldable(Module *m, const Node *n)
         out += b;
         ex_visit_loads(m->cx, d->body, scan_load, &s);
     }
-    return n->defs.n && s.constant && work <= FOLD_WORK && (out <= FOLD_GROWTH_FREE || out <= 2 * s.bytes);
+    return n->defs.n && s.constant && work <= FOLD_WORK &&
+        (out <= FOLD_GROWTH_FREE || out <= 2 * s.bytes);
 }
 
 bool fold_node(Module *m, Node *n)

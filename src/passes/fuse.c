@@ -1,9 +1,10 @@
 /* fuse.c: the pass fuse: which stages one kernel computes.
  *
- * Each definition begins as a group of its own. In order, each tries to join the groups of what it reads, the
- * largest value first: epilogues of contractions and reductions, softmax and norms as a whole. A merge must keep the
- * quotient graph acyclic, and have a tiling in which every stage's box is inferred, values read elsewhere are
- * written once, little is repeated, and scratch fits (tiling.c). No operator is looked at. */
+ * Each definition begins as a group of its own. In order, each tries to join the groups of what it
+ * reads, the largest value first: epilogues of contractions and reductions, softmax and norms as a
+ * whole. A merge must keep the quotient graph acyclic, and have a tiling in which every stage's box
+ * is inferred, values read elsewhere are written once, little is repeated, and scratch fits
+ * (tiling.c). No operator is looked at. */
 #include "passes/sched.h"
 
 typedef struct Fuse {
@@ -52,7 +53,8 @@ static void find_uses(Module *m)
     }
 }
 
-/* ---- cycles ------------------------------------------------------------------------------------ */
+/* ---- cycles ------------------------------------------------------------------------------------
+ */
 
 typedef struct Walk {
     Fuse *f;
@@ -87,7 +89,8 @@ static int last_position(const Fuse *f, const Group *g)
     return f->position[g->stages.at[g->stages.n - 1]->out->id];
 }
 
-/* A merge of a and b makes a cycle when a path leads from one through some other group to the other. */
+/* A merge of a and b makes a cycle when a path leads from one through some other group to the
+ * other. */
 static bool makes_cycle(Fuse *f, Group *a, Group *b)
 {
     for (int way = 0; way < 2; way++) {
@@ -102,7 +105,8 @@ static bool makes_cycle(Fuse *f, Group *a, Group *b)
     return false;
 }
 
-/* ---- merging ----------------------------------------------------------------------------------- */
+/* ---- merging -----------------------------------------------------------------------------------
+ */
 
 static int contractions(Module *m, const Group *g)
 {
@@ -125,7 +129,8 @@ static int merged_stages(Fuse *f, const Group *a, const Group *b, Def **out)
     return n;
 }
 
-/* Is the stage an operand of a contraction of the group? Those stay apart: rows of A are read many times. */
+/* Is the stage an operand of a contraction of the group? Those stay apart: rows of A are read many
+ * times. */
 static bool feeds_contraction(Module *m, Def *const *stage, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -155,8 +160,8 @@ static void try_merge(Fuse *f, Group *a, Group *b)
     Def **stage = NEW_N(m->cx, Def *, a->stages.n + b->stages.n);
     int n = merged_stages(f, a, b, stage);
     Tiling t;
-    if ((m->opt.fuse == 0 && !one_node(stage, n)) || feeds_contraction(m, stage, n) || makes_cycle(f, a, b) ||
-        !group_tiling(m, stage, n, &t))
+    if ((m->opt.fuse == 0 && !one_node(stage, n)) || feeds_contraction(m, stage, n) ||
+        makes_cycle(f, a, b) || !group_tiling(m, stage, n, &t))
         return;
     a->stages.n = 0;
     for (int i = 0; i < n; i++) {
@@ -191,7 +196,8 @@ static void join_operands(Fuse *f, Def *d)
     }
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------------------------------
+ */
 
 static void visit(Fuse *f, Group *g, int stamp);
 
@@ -244,7 +250,8 @@ static void find_materialised(Fuse *f)
 
 void pass_fuse(Module *m)
 {
-    Fuse f = {m, NEW_N(m->cx, Group *, m->graph->values.n), NEW_N(m->cx, int, m->graph->values.n), NULL};
+    Fuse f = {m, NEW_N(m->cx, Group *, m->graph->values.n), NEW_N(m->cx, int, m->graph->values.n),
+        NULL};
     find_uses(m);
     Group **group = NEW_N(m->cx, Group *, m->defs.n);
     for (int i = 0; i < m->defs.n; i++) {

@@ -1,5 +1,5 @@
-/* infer.c: the pass infer: each operator defines its outputs, in the order of the nodes; what depends on
- * constants alone is evaluated at once, so that later operators see its value. */
+/* infer.c: the pass infer: each operator defines its outputs, in the order of the nodes; what
+ * depends on constants alone is evaluated at once, so that later operators see its value. */
 #include "graph/interp.h"
 #include "graph/op.h"
 #include "passes/pass.h"
@@ -17,13 +17,11 @@ static void define(Module *m, Node *n)
 {
     Op o = {m->graph, n, m->cx, m->graph->pool, n->opset};
     volatile bool ok = false;
-    TRY(m->cx)
-    {
+    TRY(m->cx) {
         n->op->define(&o);
         ok = true;
     }
-    CATCH
-    {
+    CATCH {
         n->defs.n = 0; /* the problem is recorded; the outputs stay unknown */
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
@@ -31,8 +29,8 @@ static void define(Module *m, Node *n)
     }
     for (int i = 0; ok && i < n->n_attr; i++)
         if (!n->attr[i].used)
-            ctx_log(m->cx, 1, "node %s (%s): attribute '%s' is unknown and was ignored", n->name, n->op_type,
-                n->attr[i].name);
+            ctx_log(m->cx, 1, "node %s (%s): attribute '%s' is unknown and was ignored", n->name,
+                n->op_type, n->attr[i].name);
 }
 
 static void check_declared(Module *m, Node *n)
@@ -54,13 +52,15 @@ static void unknown_operator(Module *m, Node *n)
     w.hint = "see sinter --list-ops for what this version knows";
     const char *domain = n->domain[0] ? n->domain : "ai.onnx";
     if (n->opset <= 0)
-        ctx_report(m->cx, ST_MODEL, &w, "the model imports no opset of domain %s, which node %s uses", domain, n->name);
+        ctx_report(m->cx, ST_MODEL, &w,
+            "the model imports no opset of domain %s, which node %s uses", domain, n->name);
     else
-        ctx_report(m->cx, ST_UNSUPPORTED, &w, "operator %s of %s (opset %d) is not supported", n->op_type, domain,
-            n->opset);
+        ctx_report(m->cx, ST_UNSUPPORTED, &w, "operator %s of %s (opset %d) is not supported",
+            n->op_type, domain, n->opset);
 }
 
-/* An input has the type that the model declares; a dim without name or size gets a name of its own. */
+/* An input has the type that the model declares; a dim without name or size gets a name of its own.
+ */
 static void adopt_declared(Module *m, Value *v)
 {
     v->type = v->declared_type;

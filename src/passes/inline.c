@@ -1,23 +1,24 @@
-/* inline.c: fusion's first move. A load of a value is replaced by the value's own definition where that is cheap
- * to recompute or read once. What no reader loads any more is dropped.
+/* inline.c: fusion's first move. A load of a value is replaced by the value's own definition where
+ * that is cheap to recompute or read once. What no reader loads any more is dropped.
  *
  * Rules, in this order (measured on 20 exported networks, see docs/design.md):
  *   views (a load at another index, selects between loads) and expressions without loads: always;
  *   a map with one load site, in a reader that repeats nothing: always;
  *   at most 2 cheap operations with one large operand, at most 4 sites: always;
- *   never arithmetic into an operand of a contraction (it would be repeated for each column), or into an index.
+ *   never arithmetic into an operand of a contraction (it would be repeated for each column), or
+ * into an index.
  */
 #include "passes/pass.h"
 
 enum { NO_LOAD_COST = 24, CHEAP_COST = 2, CHEAP_SITES = 4, MAX_COST = 400 };
 
 typedef struct Use {
-    int sites;        /* distinct loads, over all definitions */
-    bool in_index;    /* some load is inside an index */
-    bool contracted;  /* some load is an operand of a contraction */
-    bool repeated;    /* some reader iterates more often than the value has elements */
+    int sites;       /* distinct loads, over all definitions */
+    bool in_index;   /* some load is inside an index */
+    bool contracted; /* some load is an operand of a contraction */
+    bool repeated;   /* some reader iterates more often than the value has elements */
     bool view, inlined;
-    bool other_node;  /* some reader belongs to another node */
+    bool other_node; /* some reader belongs to another node */
     int cost, big_operands;
 } Use;
 
@@ -71,7 +72,8 @@ static bool is_view(const Expr *e)
 {
     if (e->kind != EX_PRIM)
         return e->kind == EX_LOAD || e->kind == EX_CONST;
-    return e->prim == P_select && is_view(e->arg[1]) && is_view(e->arg[2]) && ex_depends_on_ix_only(e->arg[0]);
+    return e->prim == P_select && is_view(e->arg[1]) && is_view(e->arg[2]) &&
+        ex_depends_on_ix_only(e->arg[0]);
 }
 
 static bool wanted(const Inline *in, const Value *v, const Use *u)
@@ -91,10 +93,26 @@ static bool wanted(const Inline *in, const Value *v, const Use *u)
     return u->cost <= CHEAP_COST && u->big_operands <= 1 && u->sites <= CHEAP_SITES;
 }
 
+/* An element of a constant at constant indices is a constant. */
+static const Expr *constant_element(Pool *p, const Expr *load)
+{
+    int64_t flat = 0;
+    const Tensor *t = load->value->data;
+    for (int k = 0; k < load->n; k++) {
+        if (!ix_is_const(load->idx[k]) || load->idx[k]->c < 0 || load->idx[k]->c >= t->dim[k])
+            return load;
+        flat = flat * t->dim[k] + load->idx[k]->c;
+    }
+    return dtype_computes(t->type) ? ex_const(p, t->type, scalar_load(t->type, t->data, flat))
+                                   : load;
+}
+
 static const Expr *inline_load(void *user, const Expr *load)
 {
     Inline *in = user;
     const Value *v = load->value;
+    if (value_is_const(v))
+        return constant_element(in->m->graph->pool, load);
     if (!in->use[v->id].inlined)
         return load;
     const Def *d = v->def;

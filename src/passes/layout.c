@@ -1,7 +1,8 @@
-/* layout.c: the pass layout: in which order the axes of each value lie in memory. Contractions write their
- * columns innermost (channels last) and read rows that are contiguous along the reduction; everything between
- * follows what it reads. Inputs, outputs and constants stay row-major; where a contraction can't read one of
- * them along its rows, a transposed copy is made first. */
+/* layout.c: the pass layout: in which order the axes of each value lie in memory. Contractions
+ * write their columns innermost (channels last) and read rows that are contiguous along the
+ * reduction; everything between follows what it reads. Inputs, outputs and constants stay
+ * row-major; where a contraction can't read one of them along its rows, a transposed copy is made
+ * first. */
 #include "passes/pass.h"
 
 typedef struct Largest {
@@ -27,12 +28,10 @@ static void find_largest(void *user, const Expr *load, bool in_index)
     }
 }
 
-static bool is_fixed(const Value *v)
-{
-    return v->is_output || !v->def;
-}
+static bool is_fixed(const Value *v) { return v->is_output || !v->def; }
 
-/* rank[k]: where the axis of `load`'s value that variable v moves along lies in memory; -1 if it moves none. */
+/* rank[k]: where the axis of `load`'s value that variable v moves along lies in memory; -1 if it
+ * moves none. */
 static int memory_rank(const Expr *load, const Var *v)
 {
     for (int i = 0; i < load->n; i++)
@@ -55,7 +54,8 @@ static void set_order(Value *v, const int *key)
     }
 }
 
-/* Where an N axis comes before an M axis (NCHW), memory order is M, batch, N; else it is right as it is. */
+/* Where an N axis comes before an M axis (NCHW), memory order is M, batch, N; else it is right as
+ * it is. */
 static void contraction_order(const Def *d, const Roles *r)
 {
     int first_n = MAX_RANK, last_m = -1, key[MAX_RANK] = {0};
@@ -81,20 +81,17 @@ static void follow_operand(Module *m, const Def *d)
     ex_visit_loads(m->cx, d->body, find_largest, &l);
     if (!l.load)
         return;
-    bool moved = false;
-    for (int i = 0; i < l.load->n; i++)
-        moved |= l.load->value->order[i] != i;
     for (int k = 0, last = -1; k < d->n_axes; k++) {
         key[k] = memory_rank(l.load, d->axis[k]);
         if (key[k] < 0) /* stays beside the axis before it */
             key[k] = last;
         last = key[k];
     }
-    if (moved)
-        set_order(d->out, key);
+    set_order(d->out, key);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ------------------------------------------------------------------------------------
+ */
 
 typedef struct Copy {
     const Value *from, *to;
@@ -113,7 +110,8 @@ static const Expr *use_copy(void *user, const Expr *load)
     return load->value == l->from ? ex_load(l->m->graph->pool, l->to, load->n, load->idx) : load;
 }
 
-/* The axis along which a reduction variable moves with coefficient 1 and nothing else: A's rows can run there. */
+/* The axis along which a reduction variable moves with coefficient 1 and nothing else: A's rows can
+ * run there. */
 static int row_axis(Module *m, const Def *d, const Expr *a, const Expr *guard)
 {
     int best = -1;
@@ -156,7 +154,8 @@ static const Value *copy_with_order(Layout *l, const Value *v, int innermost)
     key[innermost] = 1;
     set_order(c, key);
     Def *d = NEW(m->cx, Def);
-    *d = (Def){c, v->rank, 0, axis, NULL, RED_NONE, DT_NONE, ex_load(m->graph->pool, v, v->rank, idx)};
+    *d = (Def){c, v->rank, 0, axis, NULL, RED_NONE, DT_NONE,
+        ex_load(m->graph->pool, v, v->rank, idx)};
     c->def = d;
     VEC_PUSH(m->cx, &l->defs, d);
     VEC_PUSH(m->cx, &l->copies, ((Copy){v, c, innermost}));
@@ -184,6 +183,83 @@ static void arrange_rows(Layout *l, Def *d, const Roles *r)
     d->body = ex_subst(&s, d->body);
 }
 
+/* ---- constants ---------------------------------------------------------------------------------
+ */
+
+/* A copy of constant v with axis `innermost` last in memory. */
+static const Value *constant_with_order(Layout *l, const Value *v, int innermost)
+{
+    Module *m = l->m;
+    for (int i = 0; i < l->copies.n; i++)
+        if (l->copies.at[i].from == v && l->copies.at[i].innermost == innermost)
+            return l->copies.at[i].to;
+    Tensor *t = tensor_new(m->cx, v->type, v->rank, v->data->dim);
+    Value *c = graph_constant(m->graph, v->name, t);
+    int key[MAX_RANK] = {0};
+    key[innermost] = 1;
+    set_order(c, key);
+    c->origin = v->origin;
+    int64_t stride[MAX_RANK], step = 1, at[MAX_RANK] = {0};
+    size_t size = (size_t)dtype_bytes(v->type);
+    for (int i = v->rank - 1; i >= 0; step *= t->dim[c->order[i]], i--)
+        stride[c->order[i]] = step;
+    for (int64_t flat = 0; flat < t->count; flat++) {
+        int64_t to = 0;
+        for (int k = 0; k < v->rank; k++)
+            to += at[k] * stride[k];
+        memcpy((char *)t->data + (size_t)to * size,
+            (const char *)v->data->data + (size_t)flat * size, size);
+        for (int k = v->rank - 1; k >= 0 && ++at[k] == t->dim[k]; k--)
+            at[k] = 0;
+    }
+    VEC_PUSH(m->cx, &l->copies, ((Copy){v, c, innermost}));
+    return c;
+}
+
+typedef struct Lanes {
+    Layout *l;
+    const Var *lane;
+} Lanes;
+
+/* Constants are stored so that the lanes of their reader run along memory. */
+static const Expr *arrange_constant(void *user, const Expr *load)
+{
+    Lanes *u = user;
+    const Value *v = load->value;
+    if (!value_is_const(v) || !dtype_computes(v->type))
+        return load;
+    bool behind = false; /* an axis with more than one element lies behind the lanes' */
+    for (int i = v->rank - 1; i >= 0; i--) {
+        int k = v->order[i];
+        const Ix *rest, *coef = ix_coef(u->l->m->graph->pool, load->idx[k], u->lane, &rest);
+        if (coef && ix_is(coef, 1) && behind)
+            return ex_load(u->l->m->graph->pool, constant_with_order(u->l, v, k), load->n,
+                load->idx);
+        behind |= !ix_is(v->dim[k], 1);
+    }
+    return load;
+}
+
+static const Var *lane_axis(const Def *d)
+{
+    for (int i = d->n_axes - 1; i >= 0; i--)
+        if (!ix_is(d->axis[d->out->order[i]]->extent, 1))
+            return d->axis[d->out->order[i]];
+    return NULL;
+}
+
+static void arrange_constants(Layout *l, Def *d)
+{
+    Lanes u = {l, lane_axis(d)};
+    if (!u.lane)
+        return;
+    Subst s;
+    subst_init(&s, l->m->graph->pool);
+    s.load = arrange_constant;
+    s.user = &u;
+    d->body = ex_subst(&s, d->body);
+}
+
 void pass_layout(Module *m)
 {
     Layout l = {.m = m};
@@ -197,6 +273,8 @@ void pass_layout(Module *m)
             contraction_order(d, &r);
         else if (!is_fixed(d->out))
             follow_operand(m, d);
+        if (!contraction)
+            arrange_constants(&l, d);
         VEC_PUSH(m->cx, &l.defs, d);
     }
     m->defs.n = 0;

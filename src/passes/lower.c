@@ -2,7 +2,8 @@
 #include "passes/pass.h"
 #include "graph/pool.h"
 
-/* A fresh value that holds what `v` holds: for outputs that nothing computes, or that are listed twice. */
+/* A fresh value that holds what `v` holds: for outputs that nothing computes, or that are listed
+ * twice. */
 static Value *copy_of(Module *m, const Value *v)
 {
     Graph *g = m->graph;
@@ -80,7 +81,8 @@ void pass_dce(Module *m)
     m->defs.n = kept;
 }
 
-/* ---- common subexpressions --------------------------------------------------------------------- */
+/* ---- common subexpressions ---------------------------------------------------------------------
+ */
 
 typedef struct Cse {
     Module *m;

@@ -1,5 +1,5 @@
-/* memplan.c: the pass memplan: buffers with lifetimes, and the steps that use them. Offsets in the arena are
- * solved when dims are bound (runtime/bind.c), since sizes may be symbolic. */
+/* memplan.c: the pass memplan: buffers with lifetimes, and the steps that use them. Offsets in the
+ * arena are solved when dims are bound (runtime/bind.c), since sizes may be symbolic. */
 #include "passes/pass.h"
 
 typedef struct Plan {
@@ -25,7 +25,12 @@ static Buffer *buffer_of(Plan *p, const Value *v, int step)
         const Ix *n = ix_int(pool, dtype_bytes(v->type));
         for (int k = 0; k < v->rank; k++)
             n = ix_mul(pool, n, v->dim[k]);
-        *b = (Buffer){.id = m->buffers.n, .kind = BUF_ARENA, .value = v, .io = -1, .bytes = n, .first = step};
+        *b = (Buffer){.id = m->buffers.n,
+            .kind = BUF_ARENA,
+            .value = v,
+            .io = -1,
+            .bytes = n,
+            .first = step};
         if (value_is_const(v))
             b->kind = BUF_CONST;
         else if ((b->io = io_of(v, m->graph->inputs.at, m->graph->inputs.n)) >= 0)

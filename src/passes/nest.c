@@ -1,7 +1,8 @@
 /* nest.c: which stages share loops; segments of the body; what must be in memory. */
 #include "passes/nest.h"
 
-/* ---- frames ------------------------------------------------------------------------------------ */
+/* ---- frames ------------------------------------------------------------------------------------
+ */
 
 /* The reduction axis whose lanes could be reduced: the only one with more than one element. */
 static int lane_reduction(const Def *d)
@@ -85,11 +86,13 @@ void nest_init(Nest *nest, Sched *s, const Frame *f)
     nest->lane = f->lane ? ix_var_new(s->p, f->lane, "l") : NULL;
 }
 
-/* ---- what a body can compute ------------------------------------------------------------------- */
+/* ---- what a body can compute -------------------------------------------------------------------
+ */
 
 static bool plain_type(DType t)
 {
-    return t == DT_F32 || t == DT_F64 || t == DT_I32 || t == DT_I64 || t == DT_BOOL || t == DT_F16 || t == DT_BF16;
+    return t == DT_F32 || t == DT_F64 || t == DT_I32 || t == DT_I64 || t == DT_BOOL ||
+        t == DT_F16 || t == DT_BF16;
 }
 
 /* Narrow and unsigned integers can be moved, compared (but u64) and cast, not computed with. */
@@ -103,8 +106,10 @@ static bool type_ok(const Expr *e)
         if (!plain_type(t) && !(ordered || (e->prim == P_cast && t != DT_U64)))
             return false;
     }
-    bool saturates = e->prim == P_cast && !plain_type(e->type); /* to a narrow type: clipping or wrapping */
-    return plain_type(e->type) || (saturates && !dtype_is_float(e->arg[0]->type) && e->type != DT_U64);
+    bool saturates =
+        e->prim == P_cast && !plain_type(e->type); /* to a narrow type: clipping or wrapping */
+    return plain_type(e->type) ||
+        (saturates && !dtype_is_float(e->arg[0]->type) && e->type != DT_U64);
 }
 
 const NestStage *nest_stage_of(const Nest *nest, const Expr *load)
@@ -140,7 +145,8 @@ static bool moves_linearly(Vectorizable *v, const Ix *off, bool unit_lane)
     return true;
 }
 
-/* What an index reads must be in memory before the body runs: it is computed by the code around it. */
+/* What an index reads must be in memory before the body runs: it is computed by the code around it.
+ */
 static void place_index_load(void *user, const Expr *load, bool in_index)
 {
     Vectorizable *v = user;
@@ -184,10 +190,8 @@ bool vector_ok(Vectorizable *v, const Expr *e)
     if (!type_ok(e))
         return false;
     switch (e->kind) {
-    case EX_CONST:
-        return true;
-    case EX_LOAD:
-        return load_ok(v, e);
+    case EX_CONST: return true;
+    case EX_LOAD: return load_ok(v, e);
     case EX_IX:
         if (v->row && ix_uses_var(e->ix, v->row))
             v->rows_outside = true;
@@ -205,9 +209,11 @@ bool vector_ok(Vectorizable *v, const Expr *e)
     return false;
 }
 
-/* ---- joining ----------------------------------------------------------------------------------- */
+/* ---- joining -----------------------------------------------------------------------------------
+ */
 
-/* The stage's axes with more than one element must be the row axes in order, then (or not) the lanes. */
+/* The stage's axes with more than one element must be the row axes in order, then (or not) the
+ * lanes. */
 static bool match_axes(Nest *nest, NestStage *st, const Def *d)
 {
     Sched *s = nest->s;
@@ -237,7 +243,8 @@ static bool match_axes(Nest *nest, NestStage *st, const Def *d)
 static bool match_reduction(Nest *nest, NestStage *st, const Def *d)
 {
     int k = lane_reduction(d);
-    if (k < 0 || !nest->lane || d->red_axis[k]->extent != nest->frame.lane || lane_type(d->acc) != d->acc)
+    if (k < 0 || !nest->lane || d->red_axis[k]->extent != nest->frame.lane ||
+        lane_type(d->acc) != d->acc)
         return false;
     for (int i = 0; i < d->n_red; i++) {
         const Ix *by = i == k ? ix_of_var(nest->s->p, nest->lane) : ix_int(nest->s->p, 0);
@@ -263,7 +270,8 @@ static void note_use(void *user, const Expr *load, bool in_index)
         u->pending = true;
 }
 
-/* The segment in which the stage is computed: the open one, unless it needs a result of its loop. */
+/* The segment in which the stage is computed: the open one, unless it needs a result of its loop.
+ */
 static void place_in_segment(Nest *nest, NestStage *st, const Expr *body)
 {
     bool lanes = st->kind != NS_ROW;
@@ -287,7 +295,10 @@ bool nest_add(Nest *nest, int stage)
         return false;
     const Expr *body = ex_subst(&st->subst, d->body);
     const Var *lane = st->kind == NS_ROW ? NULL : nest->lane;
-    Vectorizable v = {.s = s, .row = nest->frame.n ? nest->row[nest->frame.n - 1] : NULL, .lane = lane, .nest = nest};
+    Vectorizable v = {.s = s,
+        .row = nest->frame.n ? nest->row[nest->frame.n - 1] : NULL,
+        .lane = lane,
+        .nest = nest};
     if (!dtype_computes(d->out->type) || !vector_ok(&v, body))
         return false;
     nest->rows_outside |= v.rows_outside;
@@ -296,7 +307,8 @@ bool nest_add(Nest *nest, int stage)
     return true;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------
+ */
 
 typedef struct Memory {
     Nest *nest;
@@ -335,12 +347,17 @@ static void find_memory(Nest *nest)
         ex_visit_loads(s->cx, s->g->stages.at[j]->body, note_later, nest);
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements --------------------------------------------------------------------------------
+ */
 
 static BodyOp reduce_op(Red r)
 {
-    static const BodyOp op[] = {[RED_SUM] = B_RSUM, [RED_PROD] = B_RPROD, [RED_MAX] = B_RMAX, [RED_MIN] = B_RMIN,
-        [RED_ANY] = B_RANY, [RED_ALL] = B_RALL};
+    static const BodyOp op[] = {[RED_SUM] = B_RSUM,
+        [RED_PROD] = B_RPROD,
+        [RED_MAX] = B_RMAX,
+        [RED_MIN] = B_RMIN,
+        [RED_ANY] = B_RANY,
+        [RED_ALL] = B_RALL};
     return op[r];
 }
 
@@ -358,7 +375,8 @@ static void emit_stage(Translate *t, NestStage *st, int index)
         body_store(t->body, translate_port(t, d->out, st->at, true, false), v);
 }
 
-/* After a loop its reductions are row values: cast them to their type, store those that memory needs. */
+/* After a loop its reductions are row values: cast them to their type, store those that memory
+ * needs. */
 static void finish_reductions(Translate *t, int segment)
 {
     Nest *nest = t->nest;
@@ -446,6 +464,7 @@ void nest_emit(Nest *nest, Stmts *into)
     translate_init(&t, s, row, nest->lane, nest);
     for (int i = 0; i < nest->n_segments; i++)
         emit_segment(&t, i);
-    translate_finish(&t, row ? row->extent : ix_int(s->p, 1), nest->lane ? nest->lane->extent : ix_int(s->p, 1));
+    translate_finish(&t, row ? row->extent : ix_int(s->p, 1),
+        nest->lane ? nest->lane->extent : ix_int(s->p, 1));
     VEC_PUSH(s->cx, into, t.stmt);
 }

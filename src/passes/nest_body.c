@@ -21,18 +21,14 @@ DType lane_type(DType t)
 {
     switch (t) {
     case DT_F16:
-    case DT_BF16:
-        return DT_F32;
+    case DT_BF16: return DT_F32;
     case DT_I8:
     case DT_U8:
     case DT_I16:
-    case DT_U16:
-        return DT_I32;
+    case DT_U16: return DT_I32;
     case DT_U32:
-    case DT_U64:
-        return DT_I64;
-    default:
-        return t;
+    case DT_U64: return DT_I64;
+    default: return t;
     }
 }
 
@@ -54,7 +50,8 @@ int translate_port(Translate *t, const Value *v, const Ix *const *idx, bool stor
     PortRef r = {.value = v};
     const Place *pl = sched_place(s, v, store);
     const Ix *off = place_offset(s->p, pl, v->rank, idx), *rest;
-    r.step = t->row && ix_uses_var(off, t->row) ? ix_coef(s->p, off, t->row, &rest) : ix_int(s->p, 0);
+    r.step =
+        t->row && ix_uses_var(off, t->row) ? ix_coef(s->p, off, t->row, &rest) : ix_int(s->p, 0);
     for (int k = 0; k < v->rank; k++)
         r.idx[k] = without(s->p, idx[k], t->row, t->lane);
     PortKind kind = lanes ? PORT_LANES : PORT_ROW;
@@ -115,10 +112,7 @@ static int translate_load(Translate *t, const Expr *e)
     return body_load(t->body, translate_port(t, e->value, e->idx, false, lanes));
 }
 
-static bool is_half(DType t)
-{
-    return t == DT_F16 || t == DT_BF16;
-}
+static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 
 static int rounded(Translate *t, int v, DType type)
 {
@@ -180,20 +174,13 @@ int translate(Translate *t, const Expr *e)
         return (int)known - 1;
     int v;
     switch (e->kind) {
-    case EX_CONST:
-        v = body_const(t->body, lane_type(e->type), e->k);
-        break;
-    case EX_IX:
-        v = translate_ix(t, e->ix);
-        break;
-    case EX_LOAD:
-        v = translate_load(t, e);
-        break;
-    default:
-        v = translate_prim(t, e);
-        break;
+    case EX_CONST: v = body_const(t->body, lane_type(e->type), e->k); break;
+    case EX_IX: v = translate_ix(t, e->ix); break;
+    case EX_LOAD: v = translate_load(t, e); break;
+    default: v = translate_prim(t, e); break;
     }
-    map_put(t->in_loop ? &t->lane_memo : &t->row_memo, &e->id, sizeof e->id, (void *)(intptr_t)(v + 1));
+    map_put(t->in_loop ? &t->lane_memo : &t->row_memo, &e->id, sizeof e->id,
+        (void *)(intptr_t)(v + 1));
     return v;
 }
 

@@ -10,7 +10,8 @@ const Pass pass_table[] = {
     {"cse", "equal definitions become one", pass_cse, 1, true},
     {"inline", "loads of cheap definitions become those definitions", pass_inline, 1, true},
     {"split", "reduction variables split at the radix of div and mod", pass_split, 2, true},
-    {"layout", "storage orders: what contractions read and write is contiguous", pass_layout, 2, true},
+    {"layout", "storage orders: what contractions read and write is contiguous", pass_layout, 2,
+        true},
     {"fuse", "stages that one kernel computes", pass_fuse, 1, false},
     {"schedule", "groups to Loop IR", pass_schedule, 1, false},
     {"memplan", "buffers, lifetimes, steps", pass_memplan, 1, false},
@@ -45,8 +46,8 @@ static void check_order(Module *m)
 {
     for (int i = 0; i < NELEM(constraints); i++)
         if (position(constraints[i].before) >= position(constraints[i].after))
-            ctx_fail(m->cx, ST_INTERNAL, NULL, "pass %s must come before %s: %s", constraints[i].before,
-                constraints[i].after, constraints[i].reason);
+            ctx_fail(m->cx, ST_INTERNAL, NULL, "pass %s must come before %s: %s",
+                constraints[i].before, constraints[i].after, constraints[i].reason);
 }
 
 bool pass_disabled(const Module *m, const char *name)
@@ -95,7 +96,8 @@ static void dump(Module *m, int i, const Buf *b)
     if (f)
         ok = fclose(f) == 0 && ok;
     if (!ok)
-        ctx_fail(m->cx, ST_IO, &(Where){.hint = "the folder of --dump must exist"}, "can't write %s", path);
+        ctx_fail(m->cx, ST_IO, &(Where){.hint = "the folder of --dump must exist"},
+            "can't write %s", path);
 }
 
 static void show(Module *m, int i)

@@ -5,7 +5,8 @@ typedef struct Scope {
     Pool *p;
     const Def *reader;
     const Region *region; /* the reader's own box */
-    Region *need;         /* by value id: what is needed of each value; NULL entries: not a stage of the group */
+    Region *need; /* by value id: what is needed of each value; NULL entries: not a stage of the
+                     group */
     Def *const *stage;
     Region *regions;
     int n;
@@ -22,8 +23,8 @@ static Span full_span(Pool *p, const Ix *extent)
     return (Span){ix_int(p, 0), extent, extent, true};
 }
 
-/* The interval of variable v inside the reader's box; reductions run over all of theirs. Variables of neither
- * (the tile's own) are points. */
+/* The interval of variable v inside the reader's box; reductions run over all of theirs. Variables
+ * of neither (the tile's own) are points. */
 static Range var_range(const Scope *s, const Var *v)
 {
     Pool *p = s->p;
@@ -45,14 +46,10 @@ static Range atom_range(const Scope *s, const Atom *a)
     Pool *p = s->p;
     Range unknown = {NULL, NULL}, x, y;
     switch (a->kind) {
-    case AT_VAR:
-        return var_range(s, a->var);
-    case AT_SYM:
-        return (Range){ix_of_sym(p, a->sym), ix_of_sym(p, a->sym)};
-    case AT_DATA:
-        return unknown;
-    default:
-        break;
+    case AT_VAR: return var_range(s, a->var);
+    case AT_SYM: return (Range){ix_of_sym(p, a->sym), ix_of_sym(p, a->sym)};
+    case AT_DATA: return unknown;
+    default: break;
     }
     x = range_of(s, a->a);
     y = range_of(s, a->b);
@@ -70,10 +67,8 @@ static Range atom_range(const Scope *s, const Atom *a)
             return (Range){ix_mod(p, x.lo, y.lo), ix_mod(p, x.hi, y.lo)};
         return (Range){ix_int(p, 0), ix_addi(p, y.lo, -1)};
     }
-    case AT_MIN:
-        return (Range){ix_min(p, x.lo, y.lo), ix_min(p, x.hi, y.hi)};
-    default:
-        return (Range){ix_max(p, x.lo, y.lo), ix_max(p, x.hi, y.hi)};
+    case AT_MIN: return (Range){ix_min(p, x.lo, y.lo), ix_min(p, x.hi, y.hi)};
+    default: return (Range){ix_max(p, x.lo, y.lo), ix_max(p, x.hi, y.hi)};
     }
 }
 
@@ -141,13 +136,11 @@ static Span span_of(const Scope *s, Range r, const Ix *extent)
     cap = cap && width ? ix_min(p, cap, width) : cap ? cap : width;
     if (!cap)
         return full_span(p, extent);
-    return (Span){lo, ext, ix_min(p, cap, extent), false};
+    return (Span){lo, ext, ix_is_const(cap) && !ix_is_const(extent) ? cap : ix_min(p, cap, extent),
+        false};
 }
 
-static bool same_span(const Span *a, const Span *b)
-{
-    return a->lo == b->lo && a->ext == b->ext;
-}
+static bool same_span(const Span *a, const Span *b) { return a->lo == b->lo && a->ext == b->ext; }
 
 static Span span_union(Pool *p, const Span *a, const Span *b, const Ix *extent)
 {
@@ -199,7 +192,7 @@ static void root_region(Pool *p, const Def *root, const Tiling *t, Region *r)
         const Ix *ext = size;
         if (!ix_is(ix_mod(p, extent, size), 0))
             ext = ix_min(p, size, ix_sub(p, extent, lo));
-        r->span[t->at[i].axis] = (Span){lo, ext, ix_min(p, size, extent), false};
+        r->span[t->at[i].axis] = (Span){lo, ext, size, false};
     }
 }
 

@@ -7,7 +7,8 @@ enum { MIN_K = 5 }; /* fewer terms than this are a map written out */
 static const Expr *factor_load(const Expr *e, const Expr **guard)
 {
     *guard = NULL;
-    if (e->kind == EX_PRIM && e->prim == P_select && e->arg[2]->kind == EX_CONST && e->arg[2]->k.f == 0) {
+    if (e->kind == EX_PRIM && e->prim == P_select && e->arg[2]->kind == EX_CONST &&
+        e->arg[2]->k.f == 0) {
         *guard = e->arg[0];
         e = e->arg[1];
     }
@@ -25,8 +26,8 @@ static bool load_uses(const Expr *load, const Var *v)
 bool contraction_roles(Pool *p, const Def *d, Roles *r)
 {
     const Expr *ga, *gb;
-    if (d->red != RED_SUM || d->acc != DT_F32 || d->out->type != DT_F32 || d->body->kind != EX_PRIM ||
-        d->body->prim != P_mul || !d->n_red)
+    if (d->red != RED_SUM || d->acc != DT_F32 || d->out->type != DT_F32 ||
+        d->body->kind != EX_PRIM || d->body->prim != P_mul || !d->n_red)
         return false;
     r->a = factor_load(d->body->arg[0], &ga);
     r->b = factor_load(d->body->arg[1], &gb);
@@ -55,17 +56,33 @@ bool contraction_roles(Pool *p, const Def *d, Roles *r)
         terms *= ix_is_const(d->red_axis[k]->extent) ? d->red_axis[k]->extent->c : 64;
     }
     (void)p;
-    /* Without columns (depthwise, a vector) lanes would stay empty; one row against a matrix that is not packed
-     * ahead costs more to pack than to multiply. Both are plain reductions. */
+    /* Without columns (depthwise, a vector) lanes would stay empty; one row against a matrix that
+     * is not packed ahead costs more to pack than to multiply. Both are plain reductions. */
     return n_n > 0 && terms >= MIN_K && (n_m > 0 || value_is_const(r->b->value));
 }
 
 static void cost_of(Map *seen, const Expr *e, int *cost)
 {
-    static const uint8_t weight[N_PRIMS] = {[P_div] = 4, [P_mod] = 8, [P_sqrt] = 4, [P_exp] = 20, [P_log] = 20,
-        [P_pow] = 40, [P_erf] = 24, [P_tanh] = 24, [P_sin] = 24, [P_cos] = 24, [P_tan] = 40, [P_asin] = 40,
-        [P_acos] = 40, [P_atan] = 40, [P_sinh] = 40, [P_cosh] = 40, [P_asinh] = 40, [P_acosh] = 40,
-        [P_atanh] = 40, [P_select] = 0};
+    static const uint8_t weight[N_PRIMS] = {[P_div] = 4,
+        [P_mod] = 8,
+        [P_sqrt] = 4,
+        [P_exp] = 20,
+        [P_log] = 20,
+        [P_pow] = 40,
+        [P_erf] = 24,
+        [P_tanh] = 24,
+        [P_sin] = 24,
+        [P_cos] = 24,
+        [P_tan] = 40,
+        [P_asin] = 40,
+        [P_acos] = 40,
+        [P_atan] = 40,
+        [P_sinh] = 40,
+        [P_cosh] = 40,
+        [P_asinh] = 40,
+        [P_acosh] = 40,
+        [P_atanh] = 40,
+        [P_select] = 0};
     if (e->kind != EX_PRIM || map_get(seen, &e->id, sizeof e->id))
         return;
     map_put(seen, &e->id, sizeof e->id, (void *)e);

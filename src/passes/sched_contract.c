@@ -1,5 +1,5 @@
-/* sched_contract.c: contractions: which variables are rows, columns, taps and k for the microkernel, and the
- * packing of constant operands. */
+/* sched_contract.c: contractions: which variables are rows, columns, taps and k for the
+ * microkernel, and the packing of constant operands. */
 #include "codegen/contract.h"
 #include "passes/sched.h"
 
@@ -9,7 +9,7 @@ typedef struct Shape {
     const Region *r;
     Roles roles;
     Contract *c;
-    int n_axis;            /* the column axis, or -1: a single column */
+    int n_axis;             /* the column axis, or -1: a single column */
     const Ix *at[MAX_RANK]; /* index forms of the axes in the new variables */
     Subst subst;
 } Shape;
@@ -43,7 +43,8 @@ static void choose_column(Shape *h, const Place *out)
 {
     h->n_axis = -1;
     for (int k = 0; k < h->d->n_axes; k++)
-        if (h->roles.role[k] == ROLE_N && !ix_is(h->d->axis[k]->extent, 1) && ix_is(out->stride[k], 1))
+        if (h->roles.role[k] == ROLE_N && !ix_is(h->d->axis[k]->extent, 1) &&
+            ix_is(out->stride[k], 1))
             h->n_axis = k;
 }
 
@@ -103,10 +104,12 @@ static const Ix *at_zero(Pool *p, const Ix *a, int n, const Var *const *v)
     return ix_subst(&z, a);
 }
 
-/* ---- constant B -------------------------------------------------------------------------------- */
+/* ---- constant B --------------------------------------------------------------------------------
+ */
 
 /* off = base + sum over v of stride[v] * v, all numbers; false if it is not of that form. */
-static bool linear(Pool *p, const Ix *off, int n, const Var *const *v, int64_t *stride, int64_t *base)
+static bool linear(Pool *p, const Ix *off, int n, const Var *const *v, int64_t *stride,
+    int64_t *base)
 {
     for (int i = 0; i < n; i++) {
         const Ix *rest, *coef = ix_coef(p, off, v[i], &rest);
@@ -168,7 +171,8 @@ static const Value *pack_constant(Shape *h, const Pack *q, int64_t base)
     return v;
 }
 
-/* Constant B over its whole axes: [outer][panel][tap][k][nr]; outer are the axes that are loops here. */
+/* Constant B over its whole axes: [outer][panel][tap][k][nr]; outer are the axes that are loops
+ * here. */
 static bool bind_constant(Shape *h)
 {
     Pool *p = h->s->p;
@@ -179,7 +183,8 @@ static bool bind_constant(Shape *h)
     Pack q = {.nr = h->c->nr, .n = 1};
     const Ix *flat = ix_int(p, 0), *off = ix_int(p, 0), *step = ix_int(p, 1);
     for (int k = 0; k < h->d->n_axes; k++) {
-        bool outer = k != h->n_axis && h->roles.role[k] != ROLE_M && !ix_is(h->d->axis[k]->extent, 1);
+        bool outer =
+            k != h->n_axis && h->roles.role[k] != ROLE_M && !ix_is(h->d->axis[k]->extent, 1);
         if (!outer)
             continue;
         if (!ix_is_const(h->d->axis[k]->extent))
@@ -213,7 +218,8 @@ static bool bind_constant(Shape *h)
         q.n = h->d->axis[h->n_axis]->extent->c;
         q.sn = stride[n - 1];
     }
-    const Ix *nr = ix_int(p, q.nr), *first = h->n_axis >= 0 ? h->r->span[h->n_axis].lo : ix_int(p, 0);
+    const Ix *nr = ix_int(p, q.nr),
+             *first = h->n_axis >= 0 ? h->r->span[h->n_axis].lo : ix_int(p, 0);
     if (!ix_is(ix_mod(p, first, nr), 0))
         return false;
     const Ix *panels = ix_int(p, (q.n + q.nr - 1) / q.nr);
@@ -223,7 +229,8 @@ static bool bind_constant(Shape *h)
     return true;
 }
 
-/* ---- dynamic B --------------------------------------------------------------------------------- */
+/* ---- dynamic B ---------------------------------------------------------------------------------
+ */
 
 /* B is packed by the kernel for each tile: it must be a matrix in k and n. */
 static bool bind_dynamic(Shape *h)
@@ -273,10 +280,14 @@ static void bind_rows(Shape *h)
 static bool try_contraction(Sched *s, Stmts *into, int stage)
 {
     Shape h = {.s = s, .d = s->g->stages.at[stage], .r = &s->region[stage]};
-    if (!contraction_roles(s->p, h.d, &h.roles) || ex_reads_data(h.roles.a) || ex_reads_data(h.roles.b))
+    if (!contraction_roles(s->p, h.d, &h.roles) || ex_reads_data(h.roles.a) ||
+        ex_reads_data(h.roles.b))
         return false;
     Contract *c = h.c = NEW(s->cx, Contract);
-    *c = (Contract){.out = h.d->out, .a = h.roles.a->value, .b = h.roles.b->value, .mr = s->m->opt.mr,
+    *c = (Contract){.out = h.d->out,
+        .a = h.roles.a->value,
+        .b = h.roles.b->value,
+        .mr = s->m->opt.mr,
         .nr = s->m->opt.nr};
     bool is_row[MAX_RANK] = {false};
     sched_place(s, h.roles.a->value, false);

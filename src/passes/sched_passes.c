@@ -1,14 +1,15 @@
-/* sched_passes.c: reductions over outer axes: out[row][lane] starts as the identity, then for each point of the
- * reduction one pass  out = red(out, body)  over the rows for which the body counts. Conditions that make the body
- * the identity elsewhere (padding) become bounds of the rows, or tests around the pass. */
+/* sched_passes.c: reductions over outer axes: out[row][lane] starts as the identity, then for each
+ * point of the reduction one pass  out = red(out, body)  over the rows for which the body counts.
+ * Conditions that make the body the identity elsewhere (padding) become bounds of the rows, or
+ * tests around the pass. */
 #include "passes/nest.h"
 #include "graph/pool.h"
 
 typedef struct Passes {
     Sched *s;
     const Def *d;
-    const Expr *body;       /* in the new variables, without its guard */
-    const Expr *cond[16];   /* the guard's parts */
+    const Expr *body;     /* in the new variables, without its guard */
+    const Expr *cond[16]; /* the guard's parts */
     int n_cond;
     const Ix *at[MAX_RANK];
     const Var *axis[MAX_RANK], *row, *lane;
@@ -19,19 +20,21 @@ static bool split_guard(Passes *q, const Expr *c)
 {
     if (c->kind == EX_PRIM && c->prim == P_and && c->type == DT_BOOL)
         return split_guard(q, c->arg[0]) && split_guard(q, c->arg[1]);
-    if (q->n_cond == NELEM(q->cond) || !ex_depends_on_ix_only(c) || (q->lane && ex_uses_var(c, q->lane)))
+    if (q->n_cond == NELEM(q->cond) || !ex_depends_on_ix_only(c) ||
+        (q->lane && ex_uses_var(c, q->lane)))
         return false;
     q->cond[q->n_cond++] = c;
     return true;
 }
 
-/* Takes the guard off a body that is the reduction's identity where it is false. A product with a guarded factor
- * counts: 0 times a weight adds nothing. */
+/* Takes the guard off a body that is the reduction's identity where it is false. A product with a
+ * guarded factor counts: 0 times a weight adds nothing. */
 static bool take_guard(Passes *q)
 {
     Pool *p = q->s->p;
     const Expr *e = q->body;
-    if (e->kind == EX_PRIM && e->prim == P_select && e->arg[2] == ex_identity(p, q->d->red, q->d->acc)) {
+    if (e->kind == EX_PRIM && e->prim == P_select &&
+        e->arg[2] == ex_identity(p, q->d->red, q->d->acc)) {
         q->body = e->arg[1];
         return split_guard(q, e->arg[0]);
     }
@@ -53,8 +56,11 @@ static bool clip_rows(Passes *q, const Expr *c, const Ix **lo, const Ix **hi)
     Pool *p = q->s->p;
     if (c->kind != EX_PRIM || c->prim != P_lt)
         return false;
-    const Ix *x = ix_of_expr(p, c->arg[0], -IX_INF, IX_INF), *y = ix_of_expr(p, c->arg[1], -IX_INF, IX_INF);
-    const Ix *rest, *coef = ix_coef(p, ix_addi(p, ix_sub(p, y, x), -1), q->row, &rest); /* coef*row + rest >= 0 */
+    const Ix *x = ix_of_expr(p, c->arg[0], -IX_INF, IX_INF),
+             *y = ix_of_expr(p, c->arg[1], -IX_INF, IX_INF);
+    const Ix *rest,
+        *coef =
+            ix_coef(p, ix_addi(p, ix_sub(p, y, x), -1), q->row, &rest); /* coef*row + rest >= 0 */
     if (!coef || !ix_is_const(coef) || coef->c == 0)
         return false;
     if (coef->c > 0)
@@ -116,14 +122,19 @@ static void fill_identity(Passes *q, Stmts *into)
     open_lanes(q, &t);
     body_store(t.body, translate_port(&t, q->d->out, q->at, true, q->lane != NULL), v);
     close_lanes(q, &t);
-    translate_finish(&t, q->row ? q->row->extent : ix_int(s->p, 1), q->lane ? q->lane->extent : ix_int(s->p, 1));
+    translate_finish(&t, q->row ? q->row->extent : ix_int(s->p, 1),
+        q->lane ? q->lane->extent : ix_int(s->p, 1));
     VEC_PUSH(s->cx, into, t.stmt);
 }
 
 static Prim combine(Red r)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
-        [RED_ANY] = P_or, [RED_ALL] = P_and};
+    static const Prim prim[] = {[RED_SUM] = P_add,
+        [RED_PROD] = P_mul,
+        [RED_MAX] = P_max,
+        [RED_MIN] = P_min,
+        [RED_ANY] = P_or,
+        [RED_ALL] = P_and};
     return prim[r];
 }
 
@@ -133,12 +144,15 @@ static void one_pass(Passes *q, Stmts *into, const Var *row, const Expr *body, c
     Translate t;
     translate_init(&t, s, row, q->lane, NULL);
     bool lanes = q->lane != NULL;
-    int in = translate_port(&t, q->d->out, at, false, lanes), out = translate_port(&t, q->d->out, at, true, lanes);
+    int in = translate_port(&t, q->d->out, at, false, lanes),
+        out = translate_port(&t, q->d->out, at, true, lanes);
     open_lanes(q, &t);
     int v = translate(&t, body), acc = body_load(t.body, in);
-    body_store(t.body, out, body_prim(t.body, combine(q->d->red), lane_type(q->d->acc), acc, v, -1));
+    body_store(t.body, out,
+        body_prim(t.body, combine(q->d->red), lane_type(q->d->acc), acc, v, -1));
     close_lanes(q, &t);
-    translate_finish(&t, row ? row->extent : ix_int(s->p, 1), q->lane ? q->lane->extent : ix_int(s->p, 1));
+    translate_finish(&t, row ? row->extent : ix_int(s->p, 1),
+        q->lane ? q->lane->extent : ix_int(s->p, 1));
     VEC_PUSH(s->cx, into, t.stmt);
 }
 

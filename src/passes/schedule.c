@@ -1,10 +1,7 @@
 /* schedule.c: the pass schedule: each group becomes one kernel of Loop IR. */
 #include "passes/sched.h"
 
-bool value_materialised(const Module *m, const Value *v)
-{
-    return m->home[v->id] != NULL;
-}
+bool value_materialised(const Module *m, const Value *v) { return m->home[v->id] != NULL; }
 
 const Region *sched_region(const Sched *s, const Value *v)
 {
@@ -58,8 +55,9 @@ static bool inner_contiguous(const Value *v, const Place *pl)
     return true;
 }
 
-/* A value whose only reader is a map at the same element is computed in the reader's memory. Its strides there
- * are those of the reader's axes that its own axes follow; what they give is compared as a whole. */
+/* A value whose only reader is a map at the same element is computed in the reader's memory. Its
+ * strides there are those of the reader's axes that its own axes follow; what they give is compared
+ * as a whole. */
 static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
 {
     Pool *p = s->p;
@@ -74,7 +72,8 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
             reader_stage = i;
         }
     }
-    if (reads.loads != 1 || reader->red != RED_NONE || dtype_bytes(reader->out->type) != dtype_bytes(v->type))
+    if (reads.loads != 1 || reader->red != RED_NONE ||
+        dtype_bytes(reader->out->type) != dtype_bytes(v->type))
         return false;
     Place to = *sched_place(s, reader->out, true);
     Place mine = to;
@@ -90,8 +89,10 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
                 mine.stride[k] = to.stride[j];
                 mine.origin[k] = to.origin[j];
             }
-            const Atom *a = at->n == 1 && at->c == 0 && at->term[0].n == 1 ? at->term[0].atom[0] : NULL;
-            if (a && (a->kind == AT_DIV || a->kind == AT_MOD) && a->a == ix_of_var(p, reader->axis[j])) {
+            const Atom *a =
+                at->n == 1 && at->c == 0 && at->term[0].n == 1 ? at->term[0].atom[0] : NULL;
+            if (a && (a->kind == AT_DIV || a->kind == AT_MOD) &&
+                a->a == ix_of_var(p, reader->axis[j])) {
                 mine.stride[k] = a->kind == AT_MOD ? to.stride[j] : ix_mul(p, to.stride[j], a->b);
                 /* v is larger than its reader where the last block is not whole */
                 if (to.origin[j] || !ix_is(ix_mod(p, reader->axis[j]->extent, a->b), 0))
@@ -155,9 +156,11 @@ void sched_operands(Sched *s, const Def *d)
     sched_place(s, d->out, true);
 }
 
-/* ---- scalar stages ----------------------------------------------------------------------------- */
+/* ---- scalar stages -----------------------------------------------------------------------------
+ */
 
-Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at, Subst *subst)
+Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at,
+    Subst *subst)
 {
     subst_init(subst, s->p);
     for (int i = 0; i < d->n_axes; i++) {
@@ -208,7 +211,8 @@ void sched_scalar(Sched *s, Stmts *into, int stage)
     VEC_PUSH(s->cx, into, store);
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
 
 /* A C identifier from the operators of the group's nodes: k07_conv_relu. */
 static const char *kernel_name(Sched *s)
@@ -252,7 +256,11 @@ static int schedule_stages(Sched *s, int stage)
 
 static void schedule_group(Module *m, Group *g)
 {
-    Sched s = {.m = m, .cx = m->cx, .p = m->graph->pool, .g = g, .scratch = ix_int(m->graph->pool, 0)};
+    Sched s = {.m = m,
+        .cx = m->cx,
+        .p = m->graph->pool,
+        .g = g,
+        .scratch = ix_int(m->graph->pool, 0)};
     int n = g->stages.n;
     s.k = g->kernel = NEW(m->cx, Kernel);
     s.k->id = g->id;

@@ -1,5 +1,6 @@
-/* split_axes.c: the pass split: a reduction variable that a load sees through div and mod is split at the radix,
- * k = r*k1 + k2, so that both become plain variables. Output axes are not split: it would cascade. */
+/* split_axes.c: the pass split: a reduction variable that a load sees through div and mod is split
+ * at the radix, k = r*k1 + k2, so that both become plain variables. Output axes are not split: it
+ * would cascade. */
 #include "passes/pass.h"
 
 typedef struct Find {
@@ -13,7 +14,8 @@ static void find_in_ix(Find *f, const Ix *a)
         for (int j = 0; j < a->term[i].n; j++) {
             const Atom *t = a->term[i].atom[j];
             bool plain = (t->kind == AT_DIV || t->kind == AT_MOD) && t->a->c == 0 && t->a->n == 1 &&
-                t->a->term[0].coef == 1 && t->a->term[0].n == 1 && t->a->term[0].atom[0] == f->var->atom;
+                t->a->term[0].coef == 1 && t->a->term[0].n == 1 &&
+                t->a->term[0].atom[0] == f->var->atom;
             if (plain && ix_is_const(t->b) && f->var->extent->c % t->b->c == 0)
                 f->radix = t->b->c;
             else if (t->a) {
@@ -42,7 +44,8 @@ static void split_at(Module *m, Def *d, int k, int64_t radix)
     red[k + 1] = ix_var_new(p, ix_int(p, radix), old->name);
     Subst s;
     subst_init(&s, p);
-    subst_var(&s, old, ix_add(p, ix_muli(p, ix_of_var(p, red[k]), radix), ix_of_var(p, red[k + 1])));
+    subst_var(&s, old,
+        ix_add(p, ix_muli(p, ix_of_var(p, red[k]), radix), ix_of_var(p, red[k + 1])));
     d->body = ex_subst(&s, d->body);
     d->red_axis = red;
     d->n_red++;

@@ -3,23 +3,31 @@
 
 /* Constants of the present schedule; issue "Fusion" replaces them by a cost model that is measured.
  * TILE_ELEMENTS: elements of one tile of a group without contraction: its rows stay in L1.
- * TILE_ROWS: rows of a contraction's tile: they share one pass over B (measured: 8 microkernel tiles).
- * SMALL_WORK: below this much work a kernel need not be spread over the threads. */
-enum { TILE_ELEMENTS = 16384, TILE_ROWS = 48, SCRATCH_LIMIT = 256 * 1024, SMALL_WORK = 32768, MAX_STAGES = 48 };
+ * TILE_ROWS: rows of a contraction's tile: they share one pass over B (measured: 8 microkernel
+ * tiles). SMALL_WORK: below this much work a kernel need not be spread over the threads. */
+enum {
+    TILE_ELEMENTS = 16384,
+    TILE_ROWS = 48,
+    SCRATCH_LIMIT = 256 * 1024,
+    SMALL_WORK = 32768,
+    MAX_STAGES = 48
+};
 
 typedef struct Candidate {
     Module *m;
     Def *const *stage;
     int n;
     int contraction; /* index of the stage, or -1 */
-    int axis[MAX_RANK], n_axis; /* the root's axes with more than one element, outer to inner in memory */
+    int axis[MAX_RANK],
+        n_axis; /* the root's axes with more than one element, outer to inner in memory */
     int64_t ext[MAX_RANK];
     int64_t work; /* of all stages, in cheap operations */
 } Candidate;
 
 static int64_t extent_hint(const Ix *e)
 {
-    return ix_is_const(e) ? e->c : MAX(ix_hint(e), 32); /* a symbol: typical sizes, not the default of 1 */
+    return ix_is_const(e) ? e->c
+                          : MAX(ix_hint(e), 32); /* a symbol: typical sizes, not the default of 1 */
 }
 
 static int64_t def_volume(const Def *d)
@@ -68,8 +76,10 @@ static void add_axis(Tiling *t, const Candidate *c, int i, int64_t size)
         t->at[t->n++] = (TileAxis){.axis = c->axis[i], .size = size};
 }
 
-/* Outer axes one by one until what is inside has at most `target` elements; the last of them in even blocks. */
-static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, int limit, Tiling *t)
+/* Outer axes one by one until what is inside has at most `target` elements; the last of them in
+ * even blocks. */
+static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, int limit,
+    Tiling *t)
 {
     int64_t inner = 1, tiles = 1;
     t->n = 0;
@@ -79,7 +89,8 @@ static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, 
         if (inner <= target && tiles >= least_tiles)
             return;
         inner /= c->ext[i];
-        int64_t by_size = (c->ext[i] * inner + target - 1) / target, by_count = (least_tiles + tiles - 1) / tiles;
+        int64_t by_size = (c->ext[i] * inner + target - 1) / target,
+                by_count = (least_tiles + tiles - 1) / tiles;
         int64_t blocks = MIN(c->ext[i], MAX(by_size, by_count));
         int64_t size = (c->ext[i] + blocks - 1) / blocks;
         if (i == c->n_axis - 1) /* lanes: whole vectors */
@@ -111,7 +122,8 @@ static bool tile_columns(const Candidate *c, Tiling *t)
     return t->n > 0;
 }
 
-/* ---- legality ---------------------------------------------------------------------------------- */
+/* ---- legality ----------------------------------------------------------------------------------
+ */
 
 static bool outside(const Module *m, const Candidate *c, const Value *v)
 {
@@ -150,7 +162,7 @@ static bool legal(const Candidate *c, Tiling *t)
         } else
             scratch += volume * dtype_bytes(d->out->type);
     }
-    if (scratch > SCRATCH_LIMIT && t->n) /* without tiles this is what unfused kernels would need too */
+    if (scratch > SCRATCH_LIMIT && c->n > 1)
         return false;
     return tiled <= c->work + c->work / 7 || tiled - c->work < SMALL_WORK / 4;
 }
@@ -172,13 +184,15 @@ bool group_tiling(Module *m, Def *const *stage, int n, Tiling *t)
     int64_t threads = m->opt.threads, least = c.work > SMALL_WORK ? 2 * threads : 1;
     if (tile_columns(&c, t) && legal(&c, t))
         return true;
-    int64_t target = TILE_ELEMENTS / MIN(TILE_ELEMENTS, MAX(1, c.work / MAX(1, def_volume(stage[n - 1])) / 16));
+    int64_t target =
+        TILE_ELEMENTS / MIN(TILE_ELEMENTS, MAX(1, c.work / MAX(1, def_volume(stage[n - 1])) / 16));
     if (c.contraction >= 0 && c.n_axis)
         target = TILE_ROWS * c.ext[c.n_axis - 1];
     int deepest = c.contraction >= 0 ? MAX(0, c.n_axis - 1) : c.n_axis;
     for (int depth = deepest; depth >= 0; depth--) {
         tile_outer(&c, MAX(target, 64), threads > 1 ? least : 1, depth, t);
-        if (legal(&c, t) && (n == 1 || threads == 1 || tile_count(t) >= threads || c.work <= SMALL_WORK))
+        if (legal(&c, t) &&
+            (n == 1 || threads == 1 || tile_count(t) >= threads || c.work <= SMALL_WORK))
             return true;
     }
     t->n = 0;
