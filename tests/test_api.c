@@ -57,7 +57,7 @@ static void a_model_is_described(void **state)
     Session s;
     open_mnist(&s, NULL);
     sinter_io io;
-    assert_int_equal(sinter_input_count(s.model), 1);
+    assert_int_equal(sinter_input_count(s.model), 9);
     assert_int_equal(sinter_output_count(s.model), 1);
     assert_int_equal(sinter_input(s.model, 0, &io), SINTER_OK);
     assert_string_equal(io.name, "Input3");
@@ -65,6 +65,8 @@ static void a_model_is_described(void **state)
     assert_int_equal(io.rank, 4);
     assert_int_equal(io.dim[2], 28);
     assert_int_equal(io.optional, 0);
+    assert_int_equal(sinter_input(s.model, 1, &io), SINTER_OK); /* a weight that is listed as input too */
+    assert_int_equal(io.optional, 1);
     assert_int_equal(sinter_output(s.model, 0, &io), SINTER_OK);
     assert_string_equal(io.name, "Plus214_Output_0");
     assert_int_equal(io.dim[1], 10);

@@ -58,6 +58,58 @@ static void take_input(sinter_run_context *rc, int i, const sinter_value *given,
         bind_dim(rc, v, k, t->dim[k], set);
 }
 
+/* ---- what the compiler assumed ----------------------------------------------------------------- */
+
+enum { TOLD_SYMS = 8 };
+typedef struct Told {
+    const Sym *sym[TOLD_SYMS];
+    int n;
+} Told;
+
+static void tell_ex(Told *t, const Expr *e);
+
+/* Collects the symbols of a condition, so that its failure can be told in numbers. */
+static void tell_ix(Told *t, const Ix *a)
+{
+    for (int i = 0; a && i < a->n; i++)
+        for (int j = 0; j < a->term[i].n; j++) {
+            const Atom *m = a->term[i].atom[j];
+            bool known = !m->sym;
+            for (int k = 0; k < t->n; k++)
+                known |= t->sym[k] == m->sym;
+            if (!known && t->n < TOLD_SYMS)
+                t->sym[t->n++] = m->sym;
+            tell_ix(t, m->a);
+            tell_ix(t, m->b);
+            if (m->data)
+                tell_ex(t, m->data);
+        }
+}
+
+static void tell_ex(Told *t, const Expr *e)
+{
+    if (e->kind == EX_IX)
+        tell_ix(t, e->ix);
+    for (int i = 0; e->kind == EX_LOAD && i < e->n; i++)
+        tell_ix(t, e->idx[i]);
+    for (int i = 0; e->kind == EX_PRIM && i < e->n; i++)
+        tell_ex(t, e->arg[i]);
+}
+
+static NORETURN void guard_error(sinter_run_context *rc, const Guard *gd)
+{
+    Told t = {.n = 0};
+    Buf b;
+    buf_init(&b, &rc->cx);
+    buf_puts(&b, "with these inputs");
+    tell_ex(&t, gd->cond);
+    for (int i = 0; i < t.n; i++)
+        buf_printf(&b, "%s%s = %lld", i ? ", " : " (", t.sym[i]->name, (long long)rc->sym[t.sym[i]->id]);
+    buf_printf(&b, "%s: %s", t.n ? ")" : "", gd->what);
+    Where w = node_where(gd->node);
+    ctx_fail(&rc->cx, ST_INPUT, &w, "%s", b.s);
+}
+
 /* Symbols that data decides, in the order in which they were made; then the guards. */
 static void solve(sinter_run_context *rc, const bool *set)
 {
@@ -75,10 +127,8 @@ static void solve(sinter_run_context *rc, const bool *set)
     }
     for (int i = 0; i < g->guards.n; i++) {
         const Guard *gd = &g->guards.at[i];
-        if (interp_expr(it, gd->cond).u)
-            continue;
-        Where w = node_where(gd->node);
-        ctx_fail(&rc->cx, ST_INPUT, &w, "with these inputs: %s", gd->what);
+        if (!interp_expr(it, gd->cond).u)
+            guard_error(rc, gd);
     }
 }
 
@@ -88,31 +138,32 @@ static void grow(sinter_run_context *rc, char **p, size_t *have, size_t want)
         return;
     Alloc *a = rc->cx.arena.alloc;
     alloc_put(a, *p, *have);
-    *have = 0;
+    *have = 0; /* *p goes stale here and is overwritten at once */
     *p = alloc_get(a, want, 64);
     if (!*p)
         ctx_fail(&rc->cx, ST_MEMORY, NULL, "out of memory: a run needs %lld bytes", (long long)want);
     *have = want;
 }
 
-static int64_t checked_bytes(sinter_run_context *rc, Interp *it, const Buffer *b)
+static int64_t checked_bytes(sinter_run_context *rc, Interp *it, const Value *v)
 {
-    int64_t n = dtype_bytes(b->value->type);
-    for (int k = 0; k < b->value->rank; k++) {
-        int64_t d = interp_ix(it, b->value->dim[k]);
-        Where w = b->value->origin ? node_where(b->value->origin) : (Where){0};
-        w.tensor = b->value->name;
+    int64_t n = dtype_bytes(v->type);
+    Where w = v->origin ? node_where(v->origin) : (Where){0};
+    w.tensor = v->name;
+    for (int k = 0; k < v->rank; k++) {
+        int64_t d = interp_ix(it, v->dim[k]);
         if (d < 0)
-            ctx_fail(&rc->cx, ST_INPUT, &w, "with these inputs, dimension %d of %s is %lld", k, b->value->name,
+            ctx_fail(&rc->cx, ST_INPUT, &w, "with these inputs, dimension %d of %s is %lld", k, v->name,
                 (long long)d);
         if (!mul_ok(n, d, &n) || n > LIM_ARENA_BYTES)
-            ctx_fail(&rc->cx, ST_LIMIT, &w, "tensor %s would be larger than %lld bytes", b->value->name,
+            ctx_fail(&rc->cx, ST_LIMIT, &w, "tensor %s would be larger than %lld bytes", v->name,
                 (long long)LIM_ARENA_BYTES);
     }
     return n;
 }
 
-static void plan_memory(sinter_run_context *rc, Interp *it)
+/* Sizes and offsets of the intermediate values of compiled code. */
+static void plan_arena(sinter_run_context *rc, Interp *it)
 {
     const Module *m = &rc->program->m;
     int n = 0;
@@ -121,7 +172,7 @@ static void plan_memory(sinter_run_context *rc, Interp *it)
     int *first = NEW_N(cx, int, m->buffers.n), *last = NEW_N(cx, int, m->buffers.n);
     for (int i = 0; i < m->buffers.n; i++) {
         const Buffer *b = m->buffers.at[i];
-        rc->bytes[i] = checked_bytes(rc, it, b);
+        rc->bytes[i] = checked_bytes(rc, it, b->value);
         if (b->kind != BUF_ARENA)
             continue;
         bytes[n] = rc->bytes[i];
@@ -129,17 +180,22 @@ static void plan_memory(sinter_run_context *rc, Interp *it)
         last[n++] = b->last;
     }
     rc->arena_used = arena_plan(cx, n, bytes, first, last, offset, &rc->arena_bound);
-    if (m->opt.max_memory && rc->arena_used > m->opt.max_memory)
-        ctx_fail(cx, ST_LIMIT, &(Where){.hint = "raise --max-memory, or use smaller dims"},
-            "a run needs %lld bytes for intermediate values, but only %lld are allowed", (long long)rc->arena_used,
-            (long long)m->opt.max_memory);
-    grow(rc, &rc->arena, &rc->arena_bytes, (size_t)rc->arena_used + 64);
+    if (rc->arena_used > LIM_ARENA_BYTES)
+        ctx_fail(cx, ST_LIMIT, NULL, "a run would need %lld bytes for intermediate values",
+            (long long)rc->arena_used);
     n = 0;
     for (int i = 0; i < m->buffers.n; i++)
         if (m->buffers.at[i]->kind == BUF_ARENA)
-            rc->ptr[i] = rc->arena + offset[n++];
-        else if (m->buffers.at[i]->kind == BUF_CONST)
-            rc->ptr[i] = m->buffers.at[i]->value->data->data;
+            rc->offset[i] = offset[n++];
+}
+
+/* The interpreter holds every value until the end. */
+static void plan_interpreted(sinter_run_context *rc, Interp *it)
+{
+    const Module *m = &rc->program->m;
+    for (int i = 0; i < m->defs.n; i++)
+        rc->arena_used += checked_bytes(rc, it, m->defs.at[i]->out);
+    rc->arena_bound = rc->arena_used;
 }
 
 static void plan_steps(sinter_run_context *rc, Interp *it)
@@ -152,10 +208,53 @@ static void plan_steps(sinter_run_context *rc, Interp *it)
         int64_t scratch = interp_ix(it, k->scratch);
         most = MAX(most, scratch);
     }
-    if (most > LIM_ARENA_BYTES)
-        ctx_fail(&rc->cx, ST_LIMIT, NULL, "a kernel would need %lld bytes of scratch", (long long)most);
+    if (most > LIM_ARENA_BYTES / m->opt.threads)
+        ctx_fail(&rc->cx, ST_LIMIT, NULL, "a kernel would need %lld bytes of scratch in each thread", (long long)most);
     rc->scratch_stride = ((size_t)most + 4095) & ~(size_t)4095;
+}
+
+/* Takes the memory that was planned. */
+static void take_memory(sinter_run_context *rc)
+{
+    const Module *m = &rc->program->m;
+    grow(rc, &rc->arena, &rc->arena_bytes, (size_t)rc->arena_used + 64);
     grow(rc, &rc->scratch, &rc->scratch_bytes, rc->scratch_stride * (size_t)m->opt.threads + 64);
+    for (int i = 0; i < m->buffers.n; i++)
+        if (m->buffers.at[i]->kind == BUF_ARENA)
+            rc->ptr[i] = rc->arena + rc->offset[i];
+        else if (m->buffers.at[i]->kind == BUF_CONST)
+            rc->ptr[i] = m->buffers.at[i]->value->data->data;
+}
+
+static void plan(sinter_run_context *rc)
+{
+    const Module *m = &rc->program->m;
+    Interp *it = interp_new(&rc->cx, m->graph->pool, bound_tensor, rc, rc->sym);
+    rc->planned = rc->holds_memory = false;
+    rc->arena_used = rc->arena_bound = 0;
+    if (m->opt.level > 0) {
+        plan_arena(rc, it);
+        plan_steps(rc, it);
+    } else
+        plan_interpreted(rc, it);
+    for (int i = 0; i < m->graph->outputs.n; i++)
+        rc->out_bytes[i] = checked_bytes(rc, it, m->graph->outputs.at[i]);
+    rc->planned = true;
+}
+
+void context_memory(sinter_run_context *rc, sinter_value *const *outputs)
+{
+    const Module *m = &rc->program->m;
+    int64_t need = rc->arena_used + (int64_t)rc->scratch_stride * m->opt.threads;
+    for (int i = 0; i < m->graph->outputs.n; i++)
+        need += outputs[i] ? 0 : rc->out_bytes[i];
+    if (m->opt.max_memory && need > m->opt.max_memory)
+        ctx_fail(&rc->cx, ST_LIMIT, &(Where){.hint = "raise --max-memory, or use smaller dims or fewer threads"},
+            "a run needs %lld bytes for intermediate values and outputs, but only %lld are allowed", (long long)need,
+            (long long)m->opt.max_memory);
+    if (m->opt.level > 0 && !rc->holds_memory)
+        take_memory(rc);
+    rc->holds_memory = true;
 }
 
 void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs)
@@ -176,11 +275,7 @@ void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int
         solve(rc, set);
     if (rc->planned && (!size || !memcmp(rc->sym, rc->bound, size)))
         return;
-    rc->planned = false;
-    Interp *it = interp_new(&rc->cx, g->pool, bound_tensor, rc, rc->sym);
-    plan_memory(rc, it);
-    plan_steps(rc, it);
+    plan(rc);
     if (size)
         memcpy(rc->bound, rc->sym, size);
-    rc->planned = true;
 }

@@ -37,6 +37,7 @@ struct sinter_program {
 struct sinter_value {
     sinter_tensor t;
     Alloc *alloc;
+    size_t room;     /* bytes behind t.data: results of any size up to that fit */
     void *own;       /* memory to free, or NULL */
     size_t own_bytes;
     char *name;      /* of a parsed TensorProto */
@@ -50,7 +51,7 @@ struct sinter_run_context {
     Team *team;          /* NULL for one thread */
     int64_t *sym;        /* values of the symbols, by id */
     int64_t *bound;      /* the symbols that the present plan is for */
-    bool planned;
+    bool planned, holds_memory;
     void **ptr;          /* by buffer id */
     int64_t *offset;     /* by buffer id, of arena buffers */
     int64_t *bytes;      /* by buffer id */
@@ -61,6 +62,7 @@ struct sinter_run_context {
     int64_t arena_used, arena_bound;
     char *scratch;
     size_t scratch_bytes, scratch_stride;
+    int64_t *out_bytes;  /* by graph output */
     sinter_value **out;  /* the context's own outputs */
     const Tensor **input; /* this run's inputs as tensors, by graph input; views */
     Tensor *input_view;
@@ -78,6 +80,8 @@ sinter_options api_options(const sinter_options *o);
 
 /* bind.c: dims from inputs, guards, buffer sizes, the arena's plan. Raises on mismatch. */
 void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs);
+/* Takes the planned memory; refuses if that and the outputs that the context makes are more than max_memory. */
+void context_memory(sinter_run_context *rc, sinter_value *const *outputs);
 /* plan.c: offsets for intervals; returns the total. */
 int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset,
     int64_t *bound);

@@ -30,7 +30,9 @@ static void init_context(void *arg)
     rc->sym = NEW_N(cx, int64_t, n_syms);
     rc->bound = NEW_N(cx, int64_t, n_syms);
     rc->ptr = NEW_N(cx, void *, m->buffers.n);
+    rc->offset = NEW_N(cx, int64_t, m->buffers.n);
     rc->bytes = NEW_N(cx, int64_t, m->buffers.n);
+    rc->out_bytes = NEW_N(cx, int64_t, m->graph->outputs.n);
     rc->tiles = NEW_N(cx, int64_t, m->steps.n);
     rc->out = NEW_N(cx, sinter_value *, m->graph->outputs.n);
     rc->input = NEW_N(cx, const Tensor *, m->graph->inputs.n);
@@ -80,7 +82,7 @@ void sinter_context_free(sinter_run_context *rc)
 
 static void check_given(Run *r, const Value *v, const sinter_value *given, const sinter_tensor *want)
 {
-    if (given->t.dtype != want->dtype || given->t.bytes < want->bytes)
+    if (given->t.dtype != want->dtype || given->room < want->bytes)
         ctx_fail(&r->rc->cx, ST_INPUT, &(Where){.tensor = v->name},
             "the caller's memory for output %s must be %s with %lld bytes at least", v->name,
             dtype_text(v->type), (long long)want->bytes);
@@ -105,7 +107,7 @@ static void *output_memory(Run *r, int i, const int64_t *dim)
         return t.data;
     }
     sinter_value *own = rc->out[i];
-    if (!own || own->own_bytes < t.bytes) {
+    if (!own || own->room < t.bytes) {
         sinter_value_free(own);
         rc->out[i] = NULL;
         own = rc->out[i] = value_new(rc->cx.arena.alloc, &t, NULL);
@@ -226,6 +228,7 @@ static void run(void *arg)
         ctx_fail(&r->rc->cx, ST_USAGE, NULL, "the model has %d outputs, but %d were asked for", m->graph->outputs.n,
             r->n_outputs);
     context_bind(r->rc, r->inputs, r->n_inputs);
+    context_memory(r->rc, r->outputs);
     if (m->opt.level == 0)
         run_interpreted(r);
     else

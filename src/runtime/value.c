@@ -16,6 +16,7 @@ sinter_value *value_new(Alloc *a, const sinter_tensor *t, void *data)
         }
         memset(data, 0, v->own_bytes);
     }
+    v->room = t->bytes;
     v->t.data = data;
     return v;
 }
@@ -48,6 +49,8 @@ sinter_code sinter_tensor_new(sinter_dtype dtype, int rank, const int64_t *dim, 
     if (data && bytes < t.bytes)
         return api_error(err, SINTER_ERR_USAGE, "sinter_tensor_new: the memory is smaller than the shape needs");
     *value = value_new(alloc_default(), &t, data);
+    if (*value && data)
+        (*value)->room = bytes;
     return *value ? api_ok(err) : api_error(err, SINTER_ERR_MEMORY, "out of memory");
 }
 
