@@ -24,8 +24,10 @@ static Build begin(Op *o, Value *v, DType type, int rank, const Ix *const *dim)
 
 Build op_out(Op *o, int out, DType type, int rank, const Ix *const *dim)
 {
-    /* An output nobody named is still defined: it costs nothing, and dead code elimination drops it. */
-    return op_has_out(o, out) ? begin(o, o->node->out[out], type, rank, dim) : op_temp(o, type, rank, dim);
+    /* An output nobody named is still defined: it costs nothing, and dead code elimination drops
+     * it. */
+    return op_has_out(o, out) ? begin(o, o->node->out[out], type, rank, dim)
+                              : op_temp(o, type, rank, dim);
 }
 
 Build op_temp(Op *o, DType type, int rank, const Ix *const *dim)
@@ -33,7 +35,8 @@ Build op_temp(Op *o, DType type, int rank, const Ix *const *dim)
     return begin(o, graph_value(o->graph, ""), type, rank, dim);
 }
 
-static Value *finish(Build *b, Red red, DType acc, int n_red, const Var *const *red_var, const Expr *body)
+static Value *finish(Build *b, Red red, DType acc, int n_red, const Var *const *red_var,
+    const Expr *body)
 {
     Ctx *cx = b->o->cx;
     Def *d = NEW(cx, Def);
@@ -53,7 +56,8 @@ Value *build_map(Build *b, const Expr *body)
     return finish(b, RED_NONE, b->out->type, 0, NULL, body);
 }
 
-Value *build_reduce(Build *b, Red red, DType acc, int n_red, const Var *const *red_var, const Expr *body)
+Value *build_reduce(Build *b, Red red, DType acc, int n_red, const Var *const *red_var,
+    const Expr *body)
 {
     return finish(b, red, acc, n_red, red_var, body);
 }
@@ -81,10 +85,7 @@ const Expr *op_load(Op *o, const Value *v, const Ix *const *idx)
     return ex_load(o->pool, v, v->rank, idx);
 }
 
-const Expr *op_load1(Op *o, const Value *v, const Ix *i)
-{
-    return op_load(o, v, &i);
-}
+const Expr *op_load1(Op *o, const Value *v, const Ix *i) { return op_load(o, v, &i); }
 
 const Expr *op_load0(Op *o, const Value *v)
 {
@@ -119,7 +120,8 @@ const Ix **op_bcast_dims(Op *o, int n, const Value *const *v, int *rank)
         for (int j = 0; d && j < n; j++) {
             int at = k - (*rank - v[j]->rank);
             if (at >= 0 && !ix_is(v[j]->dim[at], 1))
-                op_require_equal(o, v[j]->dim[at], d, "dimensions to be broadcast are neither equal nor 1");
+                op_require_equal(o, v[j]->dim[at], d,
+                    "dimensions to be broadcast are neither equal nor 1");
         }
         dim[k] = d ? d : ix_int(o->pool, 1);
     }
@@ -164,7 +166,8 @@ const Ix *op_data_index(Op *o, const Expr *e, const Ix *n, bool wrap)
     return ix_of_expr(p, e, 0, MAX(0, n->hi - 1));
 }
 
-/* ---- families ---------------------------------------------------------------------------------- */
+/* ---- families ----------------------------------------------------------------------------------
+ */
 
 void op_unary(Op *o, unsigned types, MapFn f)
 {
@@ -175,7 +178,8 @@ void op_unary(Op *o, unsigned types, MapFn f)
     build_map(&b, e);
 }
 
-/* Before opset 7, B is aligned with A's axes from `axis` on (default: the last ones) if broadcast is set. */
+/* Before opset 7, B is aligned with A's axes from `axis` on (default: the last ones) if broadcast
+ * is set. */
 static const Expr *load_old_bcast(Op *o, const Value *a, const Value *b, const Ix *const *idx)
 {
     if (!op_attr_i(o, "broadcast", 0)) {
@@ -186,7 +190,8 @@ static const Expr *load_old_bcast(Op *o, const Value *a, const Value *b, const I
     int64_t axis = op_attr_i(o, "axis", a->rank - b->rank);
     axis = axis < 0 ? axis + a->rank : axis;
     if (axis < 0 || axis + b->rank > a->rank)
-        op_error(o, "attribute axis = %lld does not fit ranks %d and %d", (long long)axis, a->rank, b->rank);
+        op_error(o, "attribute axis = %lld does not fit ranks %d and %d", (long long)axis, a->rank,
+            b->rank);
     const Ix *at[MAX_RANK];
     for (int k = 0; k < b->rank; k++) {
         bool one = ix_is(b->dim[k], 1);

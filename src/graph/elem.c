@@ -1,5 +1,5 @@
-/* elem.c: the symbolic evaluator: elements of small integer tensors as expressions. Shape inference over
- * Shape, Gather, Concat, Mul... falls out of the operators' definitions. */
+/* elem.c: the symbolic evaluator: elements of small integer tensors as expressions. Shape inference
+ * over Shape, Gather, Concat, Mul... falls out of the operators' definitions. */
 #include "graph/graph.h"
 
 enum { ELEM_MAX = 1024, EXPAND_MAX = 256 };
@@ -32,12 +32,17 @@ static const Expr *trace_load(void *user, const Expr *load)
 
 static const Expr *combine(Pool *p, Red red, const Expr *a, const Expr *b)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
-        [RED_ANY] = P_or, [RED_ALL] = P_and};
+    static const Prim prim[] = {[RED_SUM] = P_add,
+        [RED_PROD] = P_mul,
+        [RED_MAX] = P_max,
+        [RED_MIN] = P_min,
+        [RED_ANY] = P_or,
+        [RED_ALL] = P_and};
     return ex_prim(p, prim[red], a, b, NULL);
 }
 
-/* The definition's body with its axes at constant `at`; reductions of constant extent are written out. */
+/* The definition's body with its axes at constant `at`; reductions of constant extent are written
+ * out. */
 static const Expr *trace_def(Graph *g, const Def *d, const int64_t *at)
 {
     Pool *p = g->pool;

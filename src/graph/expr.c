@@ -34,20 +34,11 @@ const Expr *ex_const(Pool *p, DType t, Scalar s)
     return intern(p, &(Expr){.kind = EX_CONST, .type = t, .k = s}, key, 4);
 }
 
-const Expr *ex_f(Pool *p, DType t, double x)
-{
-    return ex_const(p, t, scalar_f(t, x));
-}
+const Expr *ex_f(Pool *p, DType t, double x) { return ex_const(p, t, scalar_f(t, x)); }
 
-const Expr *ex_i(Pool *p, int64_t x)
-{
-    return ex_const(p, DT_I64, (Scalar){.i = x});
-}
+const Expr *ex_i(Pool *p, int64_t x) { return ex_const(p, DT_I64, (Scalar){.i = x}); }
 
-const Expr *ex_bool(Pool *p, bool x)
-{
-    return ex_const(p, DT_BOOL, (Scalar){.u = x});
-}
+const Expr *ex_bool(Pool *p, bool x) { return ex_const(p, DT_BOOL, (Scalar){.u = x}); }
 
 const Expr *ex_ix(Pool *p, const Ix *ix)
 {
@@ -67,7 +58,8 @@ const Expr *ex_load(Pool *p, const Value *v, int n, const Ix *const *idx)
     int64_t key[3 + MAX_RANK] = {EX_LOAD, (int64_t)(intptr_t)v, n};
     for (int i = 0; i < n; i++)
         key[3 + i] = idx[i]->id;
-    return intern(p, &(Expr){.kind = EX_LOAD, .type = v->type, .value = v, .n = n, .idx = idx}, key, 3 + n);
+    return intern(p, &(Expr){.kind = EX_LOAD, .type = v->type, .value = v, .n = n, .idx = idx}, key,
+        3 + n);
 }
 
 Scalar red_identity(Red red, DType t)
@@ -75,10 +67,8 @@ Scalar red_identity(Red red, DType t)
     bool fl = dtype_is_float(t), sg = dtype_is_signed(t);
     int bits = dtype_bits(t);
     switch (red) {
-    case RED_PROD:
-        return scalar_f(t, 1);
-    case RED_ALL:
-        return (Scalar){.u = 1};
+    case RED_PROD: return scalar_f(t, 1);
+    case RED_ALL: return (Scalar){.u = 1};
     case RED_MAX:
         if (fl)
             return (Scalar){.f = -INFINITY};
@@ -87,8 +77,7 @@ Scalar red_identity(Red red, DType t)
         if (fl)
             return (Scalar){.f = INFINITY};
         return (Scalar){.u = t == DT_BOOL ? 1 : (uint64_t)-1 >> (64 - bits + sg)};
-    default:
-        return (Scalar){.u = 0};
+    default: return (Scalar){.u = 0};
     }
 }
 
@@ -97,24 +86,20 @@ const Expr *ex_identity(Pool *p, int red, DType t)
     return ex_const(p, red == RED_ALL ? DT_BOOL : t, red_identity((Red)red, t));
 }
 
-/* ---- primitives -------------------------------------------------------------------------------- */
+/* ---- primitives --------------------------------------------------------------------------------
+ */
 
 static bool is_k(const Expr *e, double x)
 {
     if (e->kind != EX_CONST)
         return false;
-    return dtype_is_float(e->type) ? e->k.f == x && signbit(e->k.f) == signbit(x) : (double)e->k.i == x;
+    return dtype_is_float(e->type) ? e->k.f == x && signbit(e->k.f) == signbit(x)
+                                   : (double)e->k.i == x;
 }
 
-static bool is_true(const Expr *e)
-{
-    return e->kind == EX_CONST && e->k.u;
-}
+static bool is_true(const Expr *e) { return e->kind == EX_CONST && e->k.u; }
 
-static bool is_false(const Expr *e)
-{
-    return e->kind == EX_CONST && !e->k.u;
-}
+static bool is_false(const Expr *e) { return e->kind == EX_CONST && !e->k.u; }
 
 /* An i64 expression as an exact index form: only where nothing can wrap. */
 static const Ix *as_ix(Pool *p, const Expr *e)
@@ -136,22 +121,16 @@ static const Expr *fold_ix(Pool *p, Prim op, const Expr *a, const Expr *b)
     if (!x || !y)
         return NULL;
     switch (op) {
-    case P_add:
-        return ex_ix(p, ix_add(p, x, y));
-    case P_sub:
-        return ex_ix(p, ix_sub(p, x, y));
-    case P_mul:
-        return ex_ix(p, ix_mul(p, x, y));
-    case P_min:
-        return ex_ix(p, ix_min(p, x, y));
-    case P_max:
-        return ex_ix(p, ix_max(p, x, y));
+    case P_add: return ex_ix(p, ix_add(p, x, y));
+    case P_sub: return ex_ix(p, ix_sub(p, x, y));
+    case P_mul: return ex_ix(p, ix_mul(p, x, y));
+    case P_min: return ex_ix(p, ix_min(p, x, y));
+    case P_max: return ex_ix(p, ix_max(p, x, y));
     case P_div: /* truncation is floor where both are known not negative */
         return ix_nonneg(p, x) && y->lo > 0 ? ex_ix(p, ix_div(p, x, y)) : NULL;
-    case P_mod:
-        return ix_nonneg(p, x) && y->lo > 0 ? ex_ix(p, ix_mod(p, x, y)) : NULL;
+    case P_mod: return ix_nonneg(p, x) && y->lo > 0 ? ex_ix(p, ix_mod(p, x, y)) : NULL;
     case P_lt:
-        return ix_less(p, x, y) ? ex_bool(p, true)
+        return ix_less(p, x, y)             ? ex_bool(p, true)
             : ix_nonneg(p, ix_sub(p, x, y)) ? ex_bool(p, false)
                                             : NULL;
     case P_le:
@@ -159,9 +138,10 @@ static const Expr *fold_ix(Pool *p, Prim op, const Expr *a, const Expr *b)
             : ix_less(p, y, x)               ? ex_bool(p, false)
                                              : NULL;
     case P_eq:
-        return x == y ? ex_bool(p, true) : ix_less(p, x, y) || ix_less(p, y, x) ? ex_bool(p, false) : NULL;
-    default:
-        return NULL;
+        return x == y                              ? ex_bool(p, true)
+            : ix_less(p, x, y) || ix_less(p, y, x) ? ex_bool(p, false)
+                                                   : NULL;
+    default: return NULL;
     }
 }
 
@@ -170,37 +150,29 @@ static const Expr *simplify(Pool *p, Prim op, const Expr *a, const Expr *b, cons
 {
     bool ints = !dtype_is_float(a->type);
     switch (op) {
-    case P_select:
-        return is_true(a) || b == c ? b : is_false(a) ? c : NULL;
+    case P_select: return is_true(a) || b == c ? b : is_false(a) ? c : NULL;
     case P_and:
         return is_false(a) || (a->type == DT_BOOL && is_true(b)) || a == b ? a
-            : is_false(b) || (a->type == DT_BOOL && is_true(a))           ? b
-                                                                          : NULL;
+            : is_false(b) || (a->type == DT_BOOL && is_true(a))            ? b
+                                                                           : NULL;
     case P_or:
         if (a->type == DT_BOOL && (is_true(a) || is_true(b)))
             return ex_bool(p, true);
         return is_false(b) || a == b ? a : is_false(a) ? b : NULL;
-    case P_not:
-        return a->kind == EX_PRIM && a->prim == P_not ? a->arg[0] : NULL;
-    case P_mul:
-        return is_k(b, 1) ? a : is_k(a, 1) ? b : NULL;
-    case P_div:
-        return is_k(b, 1) ? a : NULL;
-    case P_sub:
-        return is_k(b, 0) ? a : NULL;
+    case P_not: return a->kind == EX_PRIM && a->prim == P_not ? a->arg[0] : NULL;
+    case P_mul: return is_k(b, 1) ? a : is_k(a, 1) ? b : NULL;
+    case P_div: return is_k(b, 1) ? a : NULL;
+    case P_sub: return is_k(b, 0) ? a : NULL;
     case P_add:
-        return (ints && is_k(b, 0)) || is_k(b, -0.0) ? a : (ints && is_k(a, 0)) || is_k(a, -0.0) ? b : NULL;
-    case P_pow:
-        return is_k(b, 1) ? a : is_k(b, 2) ? ex2(p, mul, a, a) : NULL;
+        return (ints && is_k(b, 0)) || is_k(b, -0.0) ? a
+            : (ints && is_k(a, 0)) || is_k(a, -0.0)  ? b
+                                                     : NULL;
+    case P_pow: return is_k(b, 1) ? a : is_k(b, 2) ? ex2(p, mul, a, a) : NULL;
     case P_min:
-    case P_max:
-        return a == b ? a : NULL;
-    case P_neg:
-        return a->kind == EX_PRIM && a->prim == P_neg ? a->arg[0] : NULL;
-    case P_eq:
-        return ints && a == b ? ex_bool(p, true) : NULL;
-    default:
-        return NULL;
+    case P_max: return a == b ? a : NULL;
+    case P_neg: return a->kind == EX_PRIM && a->prim == P_neg ? a->arg[0] : NULL;
+    case P_eq: return ints && a == b ? ex_bool(p, true) : NULL;
+    default: return NULL;
     }
 }
 
@@ -209,26 +181,17 @@ static DType result_type(Pool *p, Prim op, const Expr *a, const Expr *b, const E
     bool ok = true;
     DType t = a->type;
     switch (prim_info[op].types) {
-    case 'f':
-        ok = dtype_is_float(t);
-        break;
-    case 'i':
-        ok = !dtype_is_float(t);
-        break;
-    case 'p':
-        ok = dtype_is_float(t);
-        break;
-    case 's':
-        ok = t == DT_BOOL && b->type == c->type;
-        return ok ? b->type : DT_NONE;
-    default:
-        break;
+    case 'f': ok = dtype_is_float(t); break;
+    case 'i': ok = !dtype_is_float(t); break;
+    case 'p': ok = dtype_is_float(t); break;
+    case 's': ok = t == DT_BOOL && b->type == c->type; return ok ? b->type : DT_NONE;
+    default: break;
     }
     if (b)
         ok = ok && b->type == t;
     if (!ok)
-        ctx_fail(p->cx, ST_INTERNAL, NULL, "primitive %s applied to %s%s%s", prim_info[op].name, dtype_text(t),
-            b ? ", " : "", b ? dtype_text(b->type) : "");
+        ctx_fail(p->cx, ST_INTERNAL, NULL, "primitive %s applied to %s%s%s", prim_info[op].name,
+            dtype_text(t), b ? ", " : "", b ? dtype_text(b->type) : "");
     return prim_info[op].types == 'c' || prim_info[op].types == 'p' ? DT_BOOL : t;
 }
 
@@ -247,7 +210,8 @@ static const Expr *build(Pool *p, Prim op, DType t, const Expr *a, const Expr *b
     bool div0 = (op == P_div || op == P_mod) && !dtype_is_float(t) && constant && !s[1].u;
     if (constant && !div0) /* a division by zero is for the run to report */
         return ex_const(p, t, prim_eval(op, a->type, t, s));
-    return intern(p, &(Expr){.kind = EX_PRIM, .type = t, .prim = op, .n = n, .arg = arg}, key, 3 + n);
+    return intern(p, &(Expr){.kind = EX_PRIM, .type = t, .prim = op, .n = n, .arg = arg}, key,
+        3 + n);
 }
 
 const Expr *ex_prim(Pool *p, Prim op, const Expr *a, const Expr *b, const Expr *c)
@@ -263,7 +227,8 @@ const Expr *ex_cast(Pool *p, DType to, const Expr *a)
 {
     if (a->type == to)
         return a;
-    /* A widening and its inverse cancel: f16 -> f32 -> f16, i32 -> i64 -> i32, bool -> any -> bool. */
+    /* A widening and its inverse cancel: f16 -> f32 -> f16, i32 -> i64 -> i32, bool -> any -> bool.
+     */
     if (a->kind == EX_PRIM && a->prim == P_cast && a->arg[0]->type == to) {
         DType mid = a->type;
         bool ff = dtype_is_float(to) && dtype_is_float(mid) && dtype_bits(mid) > dtype_bits(to);
@@ -279,10 +244,7 @@ const Expr *ex_select(Pool *p, const Expr *cond, const Expr *a, const Expr *b)
     return ex_prim(p, P_select, cond, a, b);
 }
 
-const Expr *ex_and(Pool *p, const Expr *a, const Expr *b)
-{
-    return ex_prim(p, P_and, a, b, NULL);
-}
+const Expr *ex_and(Pool *p, const Expr *a, const Expr *b) { return ex_prim(p, P_and, a, b, NULL); }
 
 const Expr *ex_ix_less(Pool *p, const Ix *a, const Ix *b)
 {
@@ -304,7 +266,8 @@ const Ix *ix_of_expr(Pool *p, const Expr *e, int64_t lo, int64_t hi)
         return ix_int(p, dtype_is_float(e->type) ? (int64_t)e->k.f : e->k.i);
     if (e->kind == EX_IX)
         return e->ix;
-    if (e->kind == EX_PRIM && e->prim == P_cast && e->arg[0]->kind == EX_IX && dtype_is_int(e->type))
+    if (e->kind == EX_PRIM && e->prim == P_cast && e->arg[0]->kind == EX_IX &&
+        dtype_is_int(e->type))
         return e->arg[0]->ix;
     return ix_data(p, ex_cast(p, DT_I64, e), lo, hi);
 }
@@ -338,7 +301,8 @@ bool ex_depends_on_ix_only(const Expr *e)
     return true;
 }
 
-/* ---- substitution ------------------------------------------------------------------------------ */
+/* ---- substitution ------------------------------------------------------------------------------
+ */
 
 void subst_init(Subst *s, Pool *p)
 {
@@ -353,7 +317,8 @@ void subst_init(Subst *s, Pool *p)
 void subst_var(Subst *s, const Var *v, const Ix *by)
 {
     if (s->n == SUBST_VARS)
-        ctx_fail(s->pool->cx, ST_LIMIT, NULL, "more than %d variables in one definition", SUBST_VARS);
+        ctx_fail(s->pool->cx, ST_LIMIT, NULL, "more than %d variables in one definition",
+            SUBST_VARS);
     s->pair[s->n].var = v;
     s->pair[s->n++].by = by;
 }
@@ -367,18 +332,12 @@ static const Ix *subst_atom(Subst *s, const Atom *a)
             if (s->pair[i].var == a->var)
                 return s->pair[i].by;
         return ix_of_atom(p, a);
-    case AT_SYM:
-        return ix_of_atom(p, a);
-    case AT_DIV:
-        return ix_div(p, ix_subst(s, a->a), ix_subst(s, a->b));
-    case AT_MOD:
-        return ix_mod(p, ix_subst(s, a->a), ix_subst(s, a->b));
-    case AT_MIN:
-        return ix_min(p, ix_subst(s, a->a), ix_subst(s, a->b));
-    case AT_MAX:
-        return ix_max(p, ix_subst(s, a->a), ix_subst(s, a->b));
-    case AT_DATA:
-        return ix_of_expr(p, ex_subst(s, a->data), a->lo, a->hi);
+    case AT_SYM: return ix_of_atom(p, a);
+    case AT_DIV: return ix_div(p, ix_subst(s, a->a), ix_subst(s, a->b));
+    case AT_MOD: return ix_mod(p, ix_subst(s, a->a), ix_subst(s, a->b));
+    case AT_MIN: return ix_min(p, ix_subst(s, a->a), ix_subst(s, a->b));
+    case AT_MAX: return ix_max(p, ix_subst(s, a->a), ix_subst(s, a->b));
+    case AT_DATA: return ix_of_expr(p, ex_subst(s, a->data), a->lo, a->hi);
     }
     return NULL;
 }
@@ -408,10 +367,8 @@ static const Expr *subst_new(Subst *s, const Expr *e)
     const Ix *idx[MAX_RANK];
     const Expr *a[3] = {NULL, NULL, NULL};
     switch (e->kind) {
-    case EX_CONST:
-        return e;
-    case EX_IX:
-        return ex_ix(p, ix_subst(s, e->ix));
+    case EX_CONST: return e;
+    case EX_IX: return ex_ix(p, ix_subst(s, e->ix));
     case EX_LOAD:
         for (int i = 0; i < e->n; i++)
             idx[i] = ix_subst(s, e->idx[i]);
@@ -425,7 +382,8 @@ static const Expr *subst_new(Subst *s, const Expr *e)
         }
         for (int i = e->prim == P_select; i < e->n; i++)
             a[i] = ex_subst(s, e->arg[i]);
-        return e->prim == P_cast ? ex_cast(p, e->type, a[0]) : ex_prim(p, e->prim, a[0], a[1], a[2]);
+        return e->prim == P_cast ? ex_cast(p, e->type, a[0])
+                                 : ex_prim(p, e->prim, a[0], a[1], a[2]);
     }
     return e;
 }

@@ -7,7 +7,12 @@ static Scalar eval(Interp *it, const Expr *e);
 Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const int64_t *sym)
 {
     Interp *it = NEW(cx, Interp);
-    *it = (Interp){.cx = cx, .pool = pool, .tensor_of = tensor_of, .user = user, .sym = sym, .stamp = 1};
+    *it = (Interp){.cx = cx,
+        .pool = pool,
+        .tensor_of = tensor_of,
+        .user = user,
+        .sym = sym,
+        .stamp = 1};
     map_init(&it->computed, cx);
     return it;
 }
@@ -43,26 +48,18 @@ static int64_t eval_atom(Interp *it, const Atom *a)
 {
     int64_t x, y;
     switch (a->kind) {
-    case AT_VAR:
-        return it->var[a->var->id];
-    case AT_SYM:
-        return it->sym[a->sym->id];
-    case AT_DATA:
-        return eval(it, a->data).i;
-    default:
-        break;
+    case AT_VAR: return it->var[a->var->id];
+    case AT_SYM: return it->sym[a->sym->id];
+    case AT_DATA: return eval(it, a->data).i;
+    default: break;
     }
     x = interp_ix(it, a->a);
     y = interp_ix(it, a->b);
     switch (a->kind) {
-    case AT_DIV:
-        return y > 0 ? floor_div(x, y) : 0;
-    case AT_MOD:
-        return y > 0 ? floor_mod(x, y) : 0;
-    case AT_MIN:
-        return MIN(x, y);
-    default:
-        return MAX(x, y);
+    case AT_DIV: return y > 0 ? floor_div(x, y) : 0;
+    case AT_MOD: return y > 0 ? floor_mod(x, y) : 0;
+    case AT_MIN: return MIN(x, y);
+    default: return MAX(x, y);
     }
 }
 
@@ -104,8 +101,9 @@ static Scalar eval_load(Interp *it, const Expr *e)
     for (int k = 0; k < e->n; k++) {
         int64_t i = interp_ix(it, e->idx[k]);
         if (i < 0 || i >= t->dim[k])
-            run_error(it, ctx_printf(it->cx, "index %lld is out of range for axis %d of size %lld of %s",
-                (long long)i, k, (long long)t->dim[k], e->value->name));
+            run_error(it,
+                ctx_printf(it->cx, "index %lld is out of range for axis %d of size %lld of %s",
+                    (long long)i, k, (long long)t->dim[k], e->value->name));
         flat = flat * t->dim[k] + i;
     }
     return scalar_load(t->type, t->data, flat);
@@ -172,8 +170,12 @@ static int64_t extents(Interp *it, int n, const Var *const *v, int64_t *extent)
 
 static Scalar reduce(Interp *it, const Def *d)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add, [RED_PROD] = P_mul, [RED_MAX] = P_max, [RED_MIN] = P_min,
-        [RED_ANY] = P_or, [RED_ALL] = P_and};
+    static const Prim prim[] = {[RED_SUM] = P_add,
+        [RED_PROD] = P_mul,
+        [RED_MAX] = P_max,
+        [RED_MIN] = P_min,
+        [RED_ANY] = P_or,
+        [RED_ALL] = P_and};
     int64_t extent[SUBST_VARS];
     Scalar acc = red_identity(d->red, d->acc);
     if (extents(it, d->n_red, d->red_axis, extent))

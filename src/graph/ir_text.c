@@ -4,7 +4,8 @@
 /* A symbol is any string of the model; graph_parse.c reads it back. */
 static void print_sym(Buf *b, const char *name)
 {
-    static const char *const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
+    static const char *const plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
     if (name[0] && name[strspn(name, plain)] == 0 && (name[0] < '0' || name[0] > '9'))
         buf_puts(b, name);
     else
@@ -13,14 +14,11 @@ static void print_sym(Buf *b, const char *name)
 
 static void print_atom(Buf *b, const Atom *a)
 {
-    static const char *const sign[] = {[AT_DIV] = " / ", [AT_MOD] = " % ", [AT_MIN] = ", ", [AT_MAX] = ", "};
+    static const char *const sign[] =
+        {[AT_DIV] = " / ", [AT_MOD] = " % ", [AT_MIN] = ", ", [AT_MAX] = ", "};
     switch (a->kind) {
-    case AT_VAR:
-        buf_printf(b, "%s%d", a->var->name, a->var->id);
-        return;
-    case AT_SYM:
-        print_sym(b, a->sym->name);
-        return;
+    case AT_VAR: buf_printf(b, "%s%d", a->var->name, a->var->id); return;
+    case AT_SYM: print_sym(b, a->sym->name); return;
     case AT_DATA:
         buf_puts(b, "at(");
         ex_print(b, a->data);
@@ -88,9 +86,7 @@ static void print_const(Buf *b, const Expr *e)
 void ex_print(Buf *b, const Expr *e)
 {
     switch (e->kind) {
-    case EX_CONST:
-        print_const(b, e);
-        return;
+    case EX_CONST: print_const(b, e); return;
     case EX_IX:
         buf_puts(b, "ix(");
         ix_print(b, e->ix);
@@ -157,5 +153,6 @@ void def_verify(Ctx *cx, const Def *d)
     if (!wrong && (d->red == RED_NONE) != (d->n_red == 0) && d->red == RED_NONE)
         wrong = "reduction axes without a reduction";
     if (wrong)
-        ctx_report(cx, ST_INTERNAL, &(Where){.tensor = d->out->name}, "broken definition: %s", wrong);
+        ctx_report(cx, ST_INTERNAL, &(Where){.tensor = d->out->name}, "broken definition: %s",
+            wrong);
 }

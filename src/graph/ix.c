@@ -1,5 +1,5 @@
-/* ix.c: index forms: hash-consed integer polynomials over variables, symbols, div, mod, min, max, data.
- * The rules that make the div and mod of reshapes vanish are at ix_div and ix_mod. */
+/* ix.c: index forms: hash-consed integer polynomials over variables, symbols, div, mod, min, max,
+ * data. The rules that make the div and mod of reshapes vanish are at ix_div and ix_mod. */
 #include "graph/pool.h"
 
 int64_t sat_add(int64_t a, int64_t b)
@@ -22,17 +22,12 @@ int64_t sat_mul(int64_t a, int64_t b)
     return MAX(-IX_INF, MIN(IX_INF, r));
 }
 
-int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-int64_t floor_mod(int64_t a, int64_t b)
-{
-    return a - floor_div(a, b) * b;
-}
+int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
-/* ---- terms ------------------------------------------------------------------------------------- */
+/* ---- terms -------------------------------------------------------------------------------------
+ */
 
 /* Higher degree first, then by atom ids: a monomial order, so that long division works. */
 static int term_order(const IxTerm *a, const IxTerm *b)
@@ -77,8 +72,8 @@ static bool term_div(Pool *p, const IxTerm *t, const IxTerm *d, IxTerm *q)
 static void push_term(IxSum *s, IxTerm t)
 {
     if (s->n == IX_MAX_TERMS || t.n > IX_MAX_DEGREE)
-        ctx_fail(s->p->cx, ST_LIMIT, NULL, "an index expression has more than %d terms or degree %d",
-            IX_MAX_TERMS, IX_MAX_DEGREE);
+        ctx_fail(s->p->cx, ST_LIMIT, NULL,
+            "an index expression has more than %d terms or degree %d", IX_MAX_TERMS, IX_MAX_DEGREE);
     s->term[s->n++] = t;
 }
 
@@ -169,8 +164,8 @@ static const Ix *intern_sorted(IxSum *s)
     return x;
 }
 
-/* k*(L div k) + L mod k = L, times any common factor: where a term holds a mod atom, put L for it and see
- * whether that makes the whole shorter. Only worth a try when a div is there too. */
+/* k*(L div k) + L mod k = L, times any common factor: where a term holds a mod atom, put L for it
+ * and see whether that makes the whole shorter. Only worth a try when a div is there too. */
 static bool recombine(IxSum *s)
 {
     bool div = false;
@@ -187,7 +182,8 @@ static bool recombine(IxSum *s)
             const Ix *factor = ix_of_term(s->p, &rest);
             const Ix *q = ix_mul(s->p, ix_div(s->p, m->a, m->b), m->b);
             IxSum t = *s;
-            ixsum_add(&t, ix_of_term(s->p, &s->term[i]), -1); /* not ix_mul: that would come back here */
+            ixsum_add(&t, ix_of_term(s->p, &s->term[i]),
+                -1); /* not ix_mul: that would come back here */
             ixsum_add(&t, ix_mul(s->p, factor, q), -1);
             ixsum_add(&t, ix_mul(s->p, factor, m->a), 1);
             sort_and_merge(&t);
@@ -253,10 +249,7 @@ const Ix *ix_sub(Pool *p, const Ix *a, const Ix *b)
     return a == b ? ix_int(p, 0) : ix_add(p, a, ix_muli(p, b, -1));
 }
 
-const Ix *ix_addi(Pool *p, const Ix *a, int64_t c)
-{
-    return ix_add(p, a, ix_int(p, c));
-}
+const Ix *ix_addi(Pool *p, const Ix *a, int64_t c) { return ix_add(p, a, ix_int(p, c)); }
 
 const Ix *ix_muli(Pool *p, const Ix *a, int64_t c)
 {
@@ -289,13 +282,15 @@ const Ix *ix_mul(Pool *p, const Ix *a, const Ix *b)
             push_term(&s, (IxTerm){checked(p, ok, r), u->n, u->atom});
         for (int i = 0; i < a->n; i++) {
             ok = mul_ok(a->term[i].coef, u->coef, &r);
-            push_term(&s, (IxTerm){checked(p, ok, r), a->term[i].n + u->n, mono_mul(p, &a->term[i], u)});
+            push_term(&s,
+                (IxTerm){checked(p, ok, r), a->term[i].n + u->n, mono_mul(p, &a->term[i], u)});
         }
     }
     return ix_intern(&s);
 }
 
-/* ---- division ---------------------------------------------------------------------------------- */
+/* ---- division ----------------------------------------------------------------------------------
+ */
 
 static const Atom *atom2(Pool *p, AtomKind kind, const Ix *a, const Ix *b)
 {
@@ -316,7 +311,8 @@ static bool in_range(Pool *p, const Ix *r, const Ix *k)
     return ix_nonneg(p, r) && ix_less(p, r, k);
 }
 
-/* a = k*q + r for a constant k, the coefficients of r in [0, k), or, where that makes r small, nearest 0. */
+/* a = k*q + r for a constant k, the coefficients of r in [0, k), or, where that makes r small,
+ * nearest 0. */
 static void split_const(Pool *p, const Ix *a, int64_t k, const Ix **q, const Ix **r)
 {
     for (int nearest = 0; nearest < 2; nearest++) {
@@ -373,7 +369,8 @@ static void split(Pool *p, const Ix *a, const Ix *k, const Ix **q, const Ix **r)
         return;
     }
     split_poly(p, a, k, q, r);
-    if (k->n + (k->c != 0) > 1 && !ix_is(*r, 0) && !in_range(p, *r, k)) { /* a partial quotient by a sum explains nothing */
+    if (k->n + (k->c != 0) > 1 && !ix_is(*r, 0) &&
+        !in_range(p, *r, k)) { /* a partial quotient by a sum explains nothing */
         *q = ix_int(p, 0);
         *r = a;
     }
@@ -390,7 +387,8 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* r = g*a + b with g | k, 1 < g < k, 0 <= b < g: the coarser form. Tries each coefficient's gcd with k. */
+/* r = g*a + b with g | k, 1 < g < k, 0 <= b < g: the coarser form. Tries each coefficient's gcd
+ * with k. */
 static bool coarsen(Pool *p, const Ix *r, int64_t k, int64_t *g, const Ix **a, const Ix **b)
 {
     for (int i = 0; i < r->n; i++) {
@@ -428,7 +426,8 @@ const Ix *ix_div(Pool *p, const Ix *a, const Ix *k)
     const Atom *d = only_atom(r, AT_DIV), *m = only_atom(r, AT_MOD);
     if (d)
         return ix_add(p, q, ix_div(p, d->a, ix_mul(p, d->b, k)));
-    if (m && k->n == 0 && m->b->n == 0 && m->b->c % k->c == 0) /* (x mod jk) div k = (x div k) mod j */
+    if (m && k->n == 0 && m->b->n == 0 &&
+        m->b->c % k->c == 0) /* (x mod jk) div k = (x div k) mod j */
         return ix_add(p, q, ix_mod(p, ix_div(p, m->a, k), ix_int(p, m->b->c / k->c)));
     return ix_add(p, q, ix_of_atom(p, atom2(p, AT_DIV, r, k)));
 }

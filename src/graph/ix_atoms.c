@@ -12,27 +12,19 @@ Pool *pool_new(Ctx *cx)
     return p;
 }
 
-Ctx *pool_ctx(Pool *p)
-{
-    return p->cx;
-}
+Ctx *pool_ctx(Pool *p) { return p->cx; }
 
-int pool_n_syms(const Pool *p)
-{
-    return p->syms.n;
-}
+int pool_n_syms(const Pool *p) { return p->syms.n; }
 
-Sym *pool_sym(const Pool *p, int id)
-{
-    return p->syms.at[id];
-}
+Sym *pool_sym(const Pool *p, int id) { return p->syms.at[id]; }
 
 Var *ix_var_new(Pool *p, const Ix *extent, const char *name)
 {
     Var *v = NEW(p->cx, Var);
     Atom *a = NEW(p->cx, Atom);
     *v = (Var){p->n_vars++, extent, name, a};
-    *a = (Atom){.kind = AT_VAR, .id = p->n_atoms++, .var = v, .hi = MAX(0, sat_add(extent->hi, -1))};
+    *a =
+        (Atom){.kind = AT_VAR, .id = p->n_atoms++, .var = v, .hi = MAX(0, sat_add(extent->hi, -1))};
     return v;
 }
 
@@ -83,10 +75,7 @@ const Ix *ix_of_var(Pool *p, const Var *v)
     return ix_is(v->extent, 1) ? ix_int(p, 0) : ix_of_atom(p, v->atom);
 }
 
-const Ix *ix_of_sym(Pool *p, const Sym *s)
-{
-    return ix_of_atom(p, s->atom);
-}
+const Ix *ix_of_sym(Pool *p, const Sym *s) { return ix_of_atom(p, s->atom); }
 
 const Ix *ix_data(Pool *p, const Expr *e, int64_t lo, int64_t hi)
 {
@@ -109,7 +98,9 @@ void ix_atom_range(Pool *p, Atom *x)
     int64_t k = MAX(1, b->lo);
     switch (x->kind) {
     case AT_DIV:
-        x->lo = a->lo <= -IX_INF ? -IX_INF : a->lo >= 0 ? a->lo / MAX(1, b->hi) : floor_div(a->lo, k);
+        x->lo = a->lo <= -IX_INF ? -IX_INF
+            : a->lo >= 0         ? a->lo / MAX(1, b->hi)
+                                 : floor_div(a->lo, k);
         x->hi = a->hi >= IX_INF ? IX_INF : a->hi >= 0 ? a->hi / k : -1;
         break;
     case AT_MOD:
@@ -129,7 +120,8 @@ void ix_atom_range(Pool *p, Atom *x)
     }
 }
 
-/* ---- proofs ------------------------------------------------------------------------------------ */
+/* ---- proofs ------------------------------------------------------------------------------------
+ */
 
 /* a = coef * atom + rest, false when the atom occurs to a higher power or inside coef. */
 static bool isolate(Pool *p, const Ix *a, const Atom *atom, const Ix **coef, const Ix **rest)
@@ -163,19 +155,15 @@ static bool isolate(Pool *p, const Ix *a, const Atom *atom, const Ix **coef, con
 
 static bool nonneg(Pool *p, const Ix *a, int depth);
 
-/* The largest (or smallest) form that `atom` is known to have, other than itself; NULL if none. For min and
- * max both parts bound it; `which` picks one. */
+/* The largest (or smallest) form that `atom` is known to have, other than itself; NULL if none. For
+ * min and max both parts bound it; `which` picks one. */
 static const Ix *atom_bound(Pool *p, const Atom *atom, bool upper, int which)
 {
     switch (atom->kind) {
-    case AT_VAR:
-        return which ? NULL : upper ? ix_addi(p, atom->var->extent, -1) : ix_int(p, 0);
-    case AT_MOD:
-        return which ? NULL : upper ? ix_addi(p, atom->b, -1) : ix_int(p, 0);
-    case AT_MIN:
-        return upper ? (which ? atom->b : atom->a) : NULL;
-    case AT_MAX:
-        return upper ? NULL : (which ? atom->b : atom->a);
+    case AT_VAR: return which ? NULL : upper ? ix_addi(p, atom->var->extent, -1) : ix_int(p, 0);
+    case AT_MOD: return which ? NULL : upper ? ix_addi(p, atom->b, -1) : ix_int(p, 0);
+    case AT_MIN: return upper ? (which ? atom->b : atom->a) : NULL;
+    case AT_MAX: return upper ? NULL : (which ? atom->b : atom->a);
     case AT_DIV:
         if (which || !upper)
             return which || atom->lo <= -IX_INF ? NULL : ix_int(p, atom->lo);
@@ -190,7 +178,8 @@ static const Ix *atom_bound(Pool *p, const Atom *atom, bool upper, int which)
     return NULL;
 }
 
-/* a >= 0 after replacing one atom by its bound; the polynomial is linear in it, so the bound is at an end. */
+/* a >= 0 after replacing one atom by its bound; the polynomial is linear in it, so the bound is at
+ * an end. */
 static bool nonneg_without(Pool *p, const Ix *a, const Atom *atom, int depth)
 {
     const Ix *coef, *rest;
@@ -211,8 +200,8 @@ static bool nonneg_without(Pool *p, const Ix *a, const Atom *atom, int depth)
     return false;
 }
 
-/* Eliminates atoms from the innermost (youngest) outwards: bounds mention only older atoms. Symbols stay to
- * the end, where every coefficient must be >= 0. */
+/* Eliminates atoms from the innermost (youngest) outwards: bounds mention only older atoms. Symbols
+ * stay to the end, where every coefficient must be >= 0. */
 static bool nonneg(Pool *p, const Ix *a, int depth)
 {
     if (a->lo >= 0)
@@ -245,10 +234,7 @@ static bool nonneg(Pool *p, const Ix *a, int depth)
     return false;
 }
 
-bool ix_nonneg(Pool *p, const Ix *a)
-{
-    return nonneg(p, a, 8);
-}
+bool ix_nonneg(Pool *p, const Ix *a) { return nonneg(p, a, 8); }
 
 bool ix_less(Pool *p, const Ix *a, const Ix *b)
 {
@@ -268,10 +254,7 @@ static bool ex_has(const Expr *e, const Var *v)
     return has;
 }
 
-bool ex_uses_var(const Expr *e, const Var *v)
-{
-    return ex_has(e, v);
-}
+bool ex_uses_var(const Expr *e, const Var *v) { return ex_has(e, v); }
 
 /* Does the form hold variable v (any variable when NULL)? */
 static bool ix_has(const Ix *a, const Var *v)
@@ -286,26 +269,16 @@ static bool ix_has(const Ix *a, const Var *v)
 static bool atom_has(const Atom *a, const Var *v)
 {
     switch (a->kind) {
-    case AT_VAR:
-        return !v || a->var == v;
-    case AT_SYM:
-        return false;
-    case AT_DATA:
-        return ex_has(a->data, v);
-    default:
-        return ix_has(a->a, v) || ix_has(a->b, v);
+    case AT_VAR: return !v || a->var == v;
+    case AT_SYM: return false;
+    case AT_DATA: return ex_has(a->data, v);
+    default: return ix_has(a->a, v) || ix_has(a->b, v);
     }
 }
 
-bool ix_has_vars(const Ix *a)
-{
-    return ix_has(a, NULL);
-}
+bool ix_has_vars(const Ix *a) { return ix_has(a, NULL); }
 
-bool ix_uses_var(const Ix *a, const Var *v)
-{
-    return ix_has(a, v);
-}
+bool ix_uses_var(const Ix *a, const Var *v) { return ix_has(a, v); }
 
 bool ex_uses_syms(const Expr *e)
 {
@@ -340,14 +313,10 @@ static int64_t atom_hint(const Atom *a)
 {
     switch (a->kind) {
     case AT_VAR:
-    case AT_DATA:
-        return 0;
-    case AT_SYM:
-        return a->sym->hint;
-    case AT_MIN:
-        return MIN(ix_hint(a->a), ix_hint(a->b));
-    case AT_MAX:
-        return MAX(ix_hint(a->a), ix_hint(a->b));
+    case AT_DATA: return 0;
+    case AT_SYM: return a->sym->hint;
+    case AT_MIN: return MIN(ix_hint(a->a), ix_hint(a->b));
+    case AT_MAX: return MAX(ix_hint(a->a), ix_hint(a->b));
     default: {
         int64_t x = ix_hint(a->a), k = MAX(1, ix_hint(a->b));
         return a->kind == AT_DIV ? floor_div(x, k) : floor_mod(x, k);

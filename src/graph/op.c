@@ -1,4 +1,5 @@
-/* op.c: what operator blocks are written with: checked access to inputs and attributes. See op.h. */
+/* op.c: what operator blocks are written with: checked access to inputs and attributes. See op.h.
+ */
 #include "graph/op.h"
 #include <stdio.h>
 
@@ -46,22 +47,14 @@ void op_unsupported(Op *o, const char *fmt, ...)
     fail(o, ST_UNSUPPORTED, NULL, fmt, ap);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------ */
+/* ---- inputs ------------------------------------------------------------------------------------
+ */
 
-int op_n_in(const Op *o)
-{
-    return o->node->n_in;
-}
+int op_n_in(const Op *o) { return o->node->n_in; }
 
-bool op_has_in(const Op *o, int i)
-{
-    return i < o->node->n_in && o->node->in[i];
-}
+bool op_has_in(const Op *o, int i) { return i < o->node->n_in && o->node->in[i]; }
 
-bool op_has_out(const Op *o, int i)
-{
-    return i < o->node->n_out && o->node->out[i];
-}
+bool op_has_out(const Op *o, int i) { return i < o->node->n_out && o->node->out[i]; }
 
 const Value *op_opt(Op *o, int i, unsigned types)
 {
@@ -73,8 +66,8 @@ const Value *op_opt(Op *o, int i, unsigned types)
     if (!dtype_computes(v->type))
         op_unsupported(o, "element type %s of input %d (%s)", dtype_text(v->type), i, v->name);
     if (!(T_BIT(v->type) & types))
-        op_error(o, "input %d (%s) has element type %s, which the operator does not take", i, v->name,
-            dtype_text(v->type));
+        op_error(o, "input %d (%s) has element type %s, which the operator does not take", i,
+            v->name, dtype_text(v->type));
     return v;
 }
 
@@ -153,7 +146,8 @@ int op_const_ints(Op *o, const Value *v, int64_t *out, int max)
     return (int)t->count;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------- */
+/* ---- attributes --------------------------------------------------------------------------------
+ */
 
 static Attr *attr_of(Op *o, const char *name, AttrKind kind)
 {
@@ -163,10 +157,7 @@ static Attr *attr_of(Op *o, const char *name, AttrKind kind)
     return a;
 }
 
-bool op_has_attr(Op *o, const char *name)
-{
-    return node_attr(o->node, name) != NULL;
-}
+bool op_has_attr(Op *o, const char *name) { return node_attr(o->node, name) != NULL; }
 
 int64_t op_attr_i(Op *o, const char *name, int64_t dflt)
 {
@@ -235,7 +226,8 @@ const int *op_axes(Op *o, const char *name, int input, int rank, int *n)
     return axes;
 }
 
-/* ---- requirements ------------------------------------------------------------------------------ */
+/* ---- requirements ------------------------------------------------------------------------------
+ */
 
 void op_require(Op *o, const Expr *cond, const char *what)
 {

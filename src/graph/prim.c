@@ -1,5 +1,5 @@
-/* prim.c: the meaning of each primitive on scalars: what the interpreter and constant folding compute, and
- * what every other tier must agree with. */
+/* prim.c: the meaning of each primitive on scalars: what the interpreter and constant folding
+ * compute, and what every other tier must agree with. */
 #include "graph/expr.h"
 #include <math.h>
 
@@ -11,10 +11,7 @@ const PrimInfo prim_info[N_PRIMS] = {
 
 const char *const red_name[] = {"none", "sum", "prod", "max", "min", "any", "all"};
 
-static Scalar of_bool(bool b)
-{
-    return (Scalar){.u = b};
-}
+static Scalar of_bool(bool b) { return (Scalar){.u = b}; }
 
 /* float16 and bfloat16 compute in float, as every other tier does, then round. */
 static Scalar float_unary(Prim op, DType t, double x)
@@ -23,9 +20,7 @@ static Scalar float_unary(Prim op, DType t, double x)
     double r;
     bool wide = t == DT_F64;
 #define BY_WIDTH(name, fn) \
-    case P_##name:         \
-        r = wide ? fn(x) : fn##f(f); \
-        break;
+    case P_##name: r = wide ? fn(x) : fn##f(f); break;
     switch (op) {
         BY_WIDTH(sqrt, sqrt)
         BY_WIDTH(exp, exp)
@@ -48,15 +43,9 @@ static Scalar float_unary(Prim op, DType t, double x)
         BY_WIDTH(trunc, trunc)
         BY_WIDTH(rint, rint)
         BY_WIDTH(abs, fabs)
-    case P_neg:
-        r = -x;
-        break;
-    case P_sign:
-        r = x > 0 ? 1 : x < 0 ? -1 : x;
-        break;
-    default:
-        r = NAN;
-        break;
+    case P_neg: r = -x; break;
+    case P_sign: r = x > 0 ? 1 : x < 0 ? -1 : x; break;
+    default: r = NAN; break;
     }
 #undef BY_WIDTH
     return (Scalar){.f = scalar_round(t, r)};
@@ -68,32 +57,17 @@ static Scalar float_binary(Prim op, DType t, double x, double y)
     bool wide = t == DT_F64;
     double r = NAN;
     switch (op) {
-    case P_add:
-        r = wide ? x + y : (double)(a + b);
-        break;
-    case P_sub:
-        r = wide ? x - y : (double)(a - b);
-        break;
-    case P_mul:
-        r = wide ? x * y : (double)(a * b);
-        break;
-    case P_div:
-        r = wide ? x / y : (double)(a / b);
-        break;
-    case P_mod:
-        r = wide ? fmod(x, y) : (double)fmodf(a, b);
-        break;
-    case P_pow:
-        r = wide ? pow(x, y) : (double)powf(a, b);
-        break;
+    case P_add: r = wide ? x + y : (double)(a + b); break;
+    case P_sub: r = wide ? x - y : (double)(a - b); break;
+    case P_mul: r = wide ? x * y : (double)(a * b); break;
+    case P_div: r = wide ? x / y : (double)(a / b); break;
+    case P_mod: r = wide ? fmod(x, y) : (double)fmodf(a, b); break;
+    case P_pow: r = wide ? pow(x, y) : (double)powf(a, b); break;
     case P_min:
         r = x != x ? x : y != y ? y : y < x ? y : x; /* a tie is x */
         break;
-    case P_max:
-        r = x != x ? x : y != y ? y : y > x ? y : x;
-        break;
-    default:
-        break;
+    case P_max: r = x != x ? x : y != y ? y : y > x ? y : x; break;
+    default: break;
     }
     return (Scalar){.f = scalar_round(t, r)};
 }
@@ -132,38 +106,23 @@ static Scalar int_prim(Prim op, DType t, Scalar a, Scalar b)
     bool s = dtype_is_signed(t);
     bool less = s ? a.i < b.i : a.u < b.u;
     switch (op) {
-    case P_add:
-        return wrap(t, a.u + b.u);
-    case P_sub:
-        return wrap(t, a.u - b.u);
-    case P_mul:
-        return wrap(t, a.u * b.u);
+    case P_add: return wrap(t, a.u + b.u);
+    case P_sub: return wrap(t, a.u - b.u);
+    case P_mul: return wrap(t, a.u * b.u);
     case P_div:
-    case P_mod:
-        return wrap(t, int_div(t, a, b, op == P_mod));
-    case P_min:
-        return less ? a : b;
-    case P_max:
-        return less ? b : a;
-    case P_neg:
-        return wrap(t, 0 - a.u);
-    case P_abs:
-        return wrap(t, s && a.i < 0 ? 0 - a.u : a.u);
-    case P_sign:
-        return wrap(t, s && a.i < 0 ? (uint64_t)-1 : a.u != 0);
-    case P_and:
-        return wrap(t, a.u & b.u);
-    case P_or:
-        return wrap(t, a.u | b.u);
-    case P_xor:
-        return wrap(t, a.u ^ b.u);
-    case P_not:
-        return wrap(t, ~a.u);
+    case P_mod: return wrap(t, int_div(t, a, b, op == P_mod));
+    case P_min: return less ? a : b;
+    case P_max: return less ? b : a;
+    case P_neg: return wrap(t, 0 - a.u);
+    case P_abs: return wrap(t, s && a.i < 0 ? 0 - a.u : a.u);
+    case P_sign: return wrap(t, s && a.i < 0 ? (uint64_t)-1 : a.u != 0);
+    case P_and: return wrap(t, a.u & b.u);
+    case P_or: return wrap(t, a.u | b.u);
+    case P_xor: return wrap(t, a.u ^ b.u);
+    case P_not: return wrap(t, ~a.u);
     case P_shl:
-    case P_shr:
-        return wrap(t, int_shift(t, a, b, op == P_shl));
-    default:
-        return (Scalar){.u = 0};
+    case P_shr: return wrap(t, int_shift(t, a, b, op == P_shl));
+    default: return (Scalar){.u = 0};
     }
 }
 
@@ -180,16 +139,11 @@ static Scalar compare(Prim op, DType t, Scalar a, Scalar b)
 Scalar prim_eval(Prim op, DType in, DType out, const Scalar *arg)
 {
     switch (prim_info[op].types) {
-    case 's':
-        return arg[0].u ? arg[1] : arg[2];
-    case 't':
-        return scalar_cast(in, out, arg[0]);
-    case 'c':
-        return compare(op, in, arg[0], arg[1]);
-    case 'p':
-        return of_bool(arg[0].f != arg[0].f);
-    default:
-        break;
+    case 's': return arg[0].u ? arg[1] : arg[2];
+    case 't': return scalar_cast(in, out, arg[0]);
+    case 'c': return compare(op, in, arg[0], arg[1]);
+    case 'p': return of_bool(arg[0].f != arg[0].f);
+    default: break;
     }
     if (!dtype_is_float(out))
         return int_prim(op, out, arg[0], prim_info[op].arity > 1 ? arg[1] : (Scalar){.u = 0});

@@ -1,8 +1,9 @@
 /* conv.c: Conv. */
 #include "graph/ops/window.h"
 
-/* Conv (ai.onnx 1, 11, 22): y[n,o,p..] = b[o] + sum(c, r..; x[n, g*C+c, p*stride + r*dilation - pad ..] * w[o,c,r..]),
- * zero outside; with groups, o = g*M + m is a pair of axes, so that the contraction's roles are plain. */
+/* Conv (ai.onnx 1, 11, 22): y[n,o,p..] = b[o] + sum(c, r..; x[n, g*C+c, p*stride + r*dilation - pad
+ * ..] * w[o,c,r..]), zero outside; with groups, o = g*M + m is a pair of axes, so that the
+ * contraction's roles are plain. */
 static void conv(Op *o)
 {
     Pool *p = o->pool;
@@ -22,8 +23,10 @@ static void conv(Op *o)
     if (groups < 1)
         op_error(o, "attribute 'group' must be positive");
     const Ix *G = ix_int(p, groups), *C = w->dim[1];
-    op_require_equal(o, x->dim[1], ix_mul(p, C, G), "channels of the input against the weights times group");
-    op_require_equal(o, ix_mod(p, w->dim[0], G), ix_int(p, 0), "output channels must be a multiple of group");
+    op_require_equal(o, x->dim[1], ix_mul(p, C, G),
+        "channels of the input against the weights times group");
+    op_require_equal(o, ix_mod(p, w->dim[0], G), ix_int(p, 0),
+        "output channels must be a multiple of group");
     const Ix *M = ix_div(p, w->dim[0], G);
 
     /* acc[n, g, m, p..] */
@@ -61,7 +64,8 @@ static void conv(Op *o)
     if (bias) {
         op_same_type(o, x, bias);
         op_need_rank(o, bias, 1, 1);
-        op_require_equal(o, bias->dim[0], w->dim[0], "length of the bias against the output channels");
+        op_require_equal(o, bias->dim[0], w->dim[0],
+            "length of the bias against the output channels");
         e = ex2(p, add, e, op_load1(o, bias, y.i[1]));
     }
     build_map(&y, e);

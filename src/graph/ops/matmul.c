@@ -8,8 +8,8 @@ static DType accumulator(DType t)
     return t;
 }
 
-/* MatMul (ai.onnx 1, 9, 13), as numpy.matmul: y[b.., i, j] = sum(k, a[b.., i, k] * w[b.., k, j]); a rank-1 operand
- * gets an axis of extent 1 that the result does not have. */
+/* MatMul (ai.onnx 1, 9, 13), as numpy.matmul: y[b.., i, j] = sum(k, a[b.., i, k] * w[b.., k, j]); a
+ * rank-1 operand gets an axis of extent 1 that the result does not have. */
 static void matmul(Op *o)
 {
     Pool *p = o->pool;
@@ -57,7 +57,8 @@ static const Expr *scaled(Op *o, const Expr *x, double factor)
     return factor == 1 ? x : ex2(o->pool, mul, x, ex_f(o->pool, x->type, factor));
 }
 
-/* Gemm (ai.onnx 1, 6, 7, 9, 11, 13): alpha * op(A) * op(B) + beta * C, C broadcast to the result. */
+/* Gemm (ai.onnx 1, 6, 7, 9, 11, 13): alpha * op(A) * op(B) + beta * C, C broadcast to the result.
+ */
 static void gemm(Op *o)
 {
     Pool *p = o->pool;
@@ -71,7 +72,8 @@ static void gemm(Op *o)
     const Var *k = op_var(o, K, "k");
     Build s = op_temp(o, a->type, 2, dim);
     const Ix *kk = ix_of_var(p, k);
-    const Ix *at[2] = {ta ? kk : s.i[0], ta ? s.i[0] : kk}, *bt[2] = {tb ? s.i[1] : kk, tb ? kk : s.i[1]};
+    const Ix *at[2] = {ta ? kk : s.i[0], ta ? s.i[0] : kk},
+             *bt[2] = {tb ? s.i[1] : kk, tb ? kk : s.i[1]};
     const Expr *prod = ex2(p, mul, op_load(o, a, at), op_load(o, b, bt));
     DType acc = accumulator(a->type);
     Value *sum = build_reduce(&s, RED_SUM, acc, 1, &k, ex_cast(p, acc, prod));
@@ -82,7 +84,8 @@ static void gemm(Op *o)
         op_need_rank(o, c, 0, 2);
         for (int i = 0; i < c->rank; i++) /* one-way broadcast */
             if (!ix_is(c->dim[i], 1))
-                op_require_equal(o, c->dim[i], dim[2 - c->rank + i], "C must be broadcastable to the result");
+                op_require_equal(o, c->dim[i], dim[2 - c->rank + i],
+                    "C must be broadcastable to the result");
         e = ex2(p, add, e, scaled(o, op_bcast(o, c, y.i, 2), op_attr_f(o, "beta", 1)));
     }
     build_map(&y, e);

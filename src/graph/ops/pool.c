@@ -2,7 +2,8 @@
 #include "graph/ops/window.h"
 
 /* x at tap `red` of output position i, and whether that lies in the input. */
-static const Expr *tap(Op *o, const Window *w, const Value *x, const Build *y, const Var **red, const Expr **inside)
+static const Expr *tap(Op *o, const Window *w, const Value *x, const Build *y, const Var **red,
+    const Expr **inside)
 {
     const Ix *at[MAX_RANK];
     at[0] = y->i[0];

@@ -10,7 +10,8 @@ static void view(Op *o, const Value *x, int rank, const Ix *const *dim)
     build_map(&y, op_load(o, x, at));
 }
 
-/* Reshape (ai.onnx 1, 5, 13, 14, 19, 21, 23): 0 copies the input's dim (unless allowzero), -1 is what remains. */
+/* Reshape (ai.onnx 1, 5, 13, 14, 19, 21, 23): 0 copies the input's dim (unless allowzero), -1 is
+ * what remains. */
 static void reshape(Op *o)
 {
     Pool *p = o->pool;
@@ -60,7 +61,8 @@ static void flatten(Op *o)
     if (axis < -x->rank || axis > x->rank)
         op_error(o, "axis %lld is outside [%d, %d]", (long long)axis, -x->rank, x->rank);
     axis = axis < 0 ? axis + x->rank : axis;
-    const Ix *dim[2] = {op_numel(o, (int)axis, x->dim), op_numel(o, x->rank - (int)axis, x->dim + axis)};
+    const Ix *dim[2] = {op_numel(o, (int)axis, x->dim),
+        op_numel(o, x->rank - (int)axis, x->dim + axis)};
     view(o, x, 2, dim);
 }
 OP("Flatten", "", 1, flatten)
@@ -91,8 +93,5 @@ static void transpose(Op *o)
 OP("Transpose", "", 1, transpose)
 
 /* Identity (ai.onnx 1, 13, 14, 16, ...). */
-static void identity(Op *o)
-{
-    op_alias(o, 0, op_in(o, 0, T_ANY));
-}
+static void identity(Op *o) { op_alias(o, 0, op_in(o, 0, T_ANY)); }
 OP("Identity", "", 1, identity)

@@ -1,4 +1,5 @@
-/* window.c: sliding windows. Source: the output shape formulas of Conv and MaxPool in the ONNX spec. */
+/* window.c: sliding windows. Source: the output shape formulas of Conv and MaxPool in the ONNX
+ * spec. */
 #include "graph/ops/window.h"
 
 static void positive_list(Op *o, const char *name, int n, int64_t *out)
@@ -25,7 +26,8 @@ static const Ix *out_extent(Op *o, const Window *w, int k, bool ceil_mode)
     const Ix *padded = ix_add(p, w->in[k], ix_add(p, w->pad[k], w->pad_end[k]));
     const Ix *room = ix_addi(p, padded, -((w->kernel[k] - 1) * w->dilation[k] + 1));
     if (room->hi < 0)
-        op_error(o, "the kernel of extent %lld (dilation %lld) does not fit into spatial axis %d, padded to %lld",
+        op_error(o,
+            "the kernel of extent %lld (dilation %lld) does not fit into spatial axis %d, padded to %lld",
             (long long)w->kernel[k], (long long)w->dilation[k], k, (long long)padded->hi);
     const Ix *s = ix_int(p, w->stride[k]);
     if (!ceil_mode)
@@ -40,7 +42,8 @@ static const Ix *out_extent(Op *o, const Window *w, int k, bool ceil_mode)
     return ix_sub(p, n, ix_max(p, ix_int(p, 0), ix_min(p, ix_int(p, 1), over)));
 }
 
-/* SAME_UPPER, SAME_LOWER: out = ceil(in / stride); the odd pad goes to the end, or the beginning. */
+/* SAME_UPPER, SAME_LOWER: out = ceil(in / stride); the odd pad goes to the end, or the beginning.
+ */
 static void same_pads(Op *o, Window *w, int k, bool lower)
 {
     Pool *p = o->pool;
