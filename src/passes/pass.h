@@ -85,6 +85,7 @@ void pass_infer(Module *m);   /* node by node: operators define their outputs; c
 void pass_lower(Module *m);   /* collects the definitions that the outputs need */
 void pass_cse(Module *m);     /* equal definitions become one */
 void pass_inline(Module *m);  /* loads of cheap definitions become those definitions */
+void pass_constexpr(Module *m); /* parts that read constants only become constants */
 void pass_split(Module *m);    /* reduction variables split at the radix of div and mod */
 void pass_dce(Module *m);     /* drops what no output needs */
 void pass_layout(Module *m);  /* storage orders: channels last */

@@ -131,6 +131,28 @@ typedef struct Pack {
     int64_t n, sn, k, sk, nr;
 } Pack;
 
+static float element(const float *b)
+{
+    float x; /* weights may lie unaligned in the model's file */
+    memcpy(&x, b, sizeof x);
+    return x;
+}
+
+/* k rows of nr columns: copied whole where columns are neighbours, else by blocks that stay in the cache. */
+static void pack_tap(const Pack *q, const float *b, int64_t cols, float *to)
+{
+    enum { BLOCK = 16 };
+    if (q->sn == 1) {
+        for (int64_t k = 0; k < q->k; k++)
+            memcpy(to + k * q->nr, b + k * q->sk, (size_t)cols * sizeof *to);
+        return;
+    }
+    for (int64_t k0 = 0; k0 < q->k; k0 += BLOCK)
+        for (int64_t j = 0; j < cols; j++)
+            for (int64_t k = k0; k < MIN(k0 + BLOCK, q->k); k++)
+                to[k * q->nr + j] = element(b + k * q->sk + j * q->sn);
+}
+
 /* One panel: taps x k rows of nr columns from column n0. */
 static float *pack_panel(const Pack *q, const float *b, int64_t n0, float *to)
 {
@@ -142,9 +164,8 @@ static float *pack_panel(const Pack *q, const float *b, int64_t n0, float *to)
         int64_t off = n0 * q->sn;
         for (int64_t rest = t, i = q->n_tap - 1; i >= 0; rest /= q->tap[i], i--)
             off += rest % q->tap[i] * q->tap_stride[i];
-        for (int64_t k = 0; k < q->k; k++, to += q->nr)
-            for (int64_t j = 0; j < cols; j++)
-                memcpy(&to[j], &b[off + k * q->sk + j * q->sn], sizeof *to);
+        pack_tap(q, b + off, cols, to);
+        to += q->k * q->nr;
     }
     return to;
 }

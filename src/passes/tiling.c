@@ -7,7 +7,7 @@
  * tiles). SMALL_WORK: below this much work a kernel need not be spread over the threads. */
 enum {
     TILE_ELEMENTS = 16384,
-    TILE_ROWS = 48,
+    TILE_ROWS = 64,
     SCRATCH_LIMIT = 256 * 1024,
     SMALL_WORK = 32768,
     MAX_STAGES = 48
