@@ -1,5 +1,6 @@
-/* test_api.c: the public interface: five calls do it all, buffers of the caller are used in place, errors say what
- * is wrong and where, a program is shared by threads, and a run after the first allocates nothing. */
+/* test_api.c: the public interface: five calls do it all, buffers of the caller are used in place,
+ * errors say what is wrong and where, a program is shared by threads, and a run after the first
+ * allocates nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +66,8 @@ static void a_model_is_described(void **state)
     assert_int_equal(io.rank, 4);
     assert_int_equal(io.dim[2], 28);
     assert_int_equal(io.optional, 0);
-    assert_int_equal(sinter_input(s.model, 1, &io), SINTER_OK); /* a weight that is listed as input too */
+    assert_int_equal(sinter_input(s.model, 1, &io),
+        SINTER_OK); /* a weight that is listed as input too */
     assert_int_equal(io.optional, 1);
     assert_int_equal(sinter_output(s.model, 0, &io), SINTER_OK);
     assert_string_equal(io.name, "Plus214_Output_0");
@@ -343,8 +345,8 @@ static void outputs_that_do_not_fit_are_refused(void **state)
         Session s;
         session_open(&s, &m, &o);
         sinter_value *x = net_random(DIMS(3, 4), 1), *small = net_random(DIMS(11), 1), *ints;
-        assert_int_equal(
-            sinter_tensor_new(SINTER_INT32, DIMS(3, 4), NULL, 0, &ints, NULL), SINTER_OK);
+        assert_int_equal(sinter_tensor_new(SINTER_INT32, DIMS(3, 4), NULL, 0, &ints, NULL),
+            SINTER_OK);
         const sinter_value *given[] = {x, x};
         sinter_value *out[2] = {small, NULL};
         assert_int_equal(sinter_run(s.run, given, 2, out, 1, &s.err), SINTER_ERR_INPUT);
@@ -380,8 +382,8 @@ static void a_kernel_that_fails_names_its_node(void **state)
         Session s;
         session_open(&s, &m, &o);
         sinter_value *x = net_random(DIMS(4), 1), *i, *out = NULL;
-        assert_int_equal(
-            sinter_tensor_new(SINTER_INT64, DIMS(3), index, sizeof index, &i, NULL), SINTER_OK);
+        assert_int_equal(sinter_tensor_new(SINTER_INT64, DIMS(3), index, sizeof index, &i, NULL),
+            SINTER_OK);
         const sinter_value *given[] = {x, i};
         index[1] = 4;
         assert_int_equal(sinter_run(s.run, given, 2, &out, 1, &s.err), SINTER_ERR_RUNTIME);
@@ -589,9 +591,9 @@ static void a_second_run_allocates_nothing(void **state)
             Session s;
             session_open(&s, &m[i], &o);
             for (int n = 1; n < 40 && i; n += 19)
-                assert_int_equal(
-                    i == 1 ? gets_of_second_run(&s, &c, DIMS(n, 4, 8))
-                           : gets_of_second_run(&s, &c, DIMS(n, n)), 0);
+                assert_int_equal(i == 1 ? gets_of_second_run(&s, &c, DIMS(n, 4, 8))
+                                        : gets_of_second_run(&s, &c, DIMS(n, n)),
+                    0);
             if (i == 0)
                 assert_int_equal(gets_of_second_run(&s, &c, DIMS(1, 1, 28, 28)), 0);
             session_close(&s);

@@ -1,5 +1,5 @@
-/* test_plan.c: buffers that live at the same time never share memory; totals are near the bound; and planning of
- * very many buffers is quick enough to be run here. */
+/* test_plan.c: buffers that live at the same time never share memory; totals are near the bound;
+ * and planning of very many buffers is quick enough to be run here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,8 +60,10 @@ static void plan(int steps)
     Ctx cx;
     ctx_init(&cx, alloc_default());
     int end = 1;
-    TRY(&cx) p.total = arena_plan(&cx, p.n, p.bytes, p.first, p.last, p.offset, &p.bound);
-    CATCH fail_msg("%s", cx.problems->message);
+    TRY(&cx)
+        p.total = arena_plan(&cx, p.n, p.bytes, p.first, p.last, p.offset, &p.bound);
+    CATCH
+        fail_msg("%s", cx.problems->message);
     ctx_free(&cx);
     for (int i = 0; i < p.n; i++)
         end = MAX(end, p.last[i] + 1);
@@ -98,7 +100,8 @@ static void a_chain_takes_its_two_largest_neighbours(void **state)
     assert_int_equal(p.total, 64 * (6 + 7));
 }
 
-/* Like an encoder and decoder: sizes fall, then grow; each level's result is read again on the way back. */
+/* Like an encoder and decoder: sizes fall, then grow; each level's result is read again on the way
+ * back. */
 static void skip_connections_stay_near_the_bound(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_symbolic.c: one compilation serves every size of the symbolic dims, and agrees with the interpreter. */
+/* test_symbolic.c: one compilation serves every size of the symbolic dims, and agrees with the
+ * interpreter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,8 @@ static void compare_run(Session *fast, Session *oracle, const char *const *names
         sinter_value_free(in[i]);
 }
 
-/* All pairs of sizes of the two named dims (of one size where there is one name), with and without fusion. */
+/* All pairs of sizes of the two named dims (of one size where there is one name), with and without
+ * fusion. */
 static void check_all_sizes(Pb model, const char *first, const char *second)
 {
     const char *names[] = {first, second, NULL};
@@ -179,7 +181,8 @@ static void the_small_network_of_other_tests(void **state)
     check_all_sizes(net_small(), "batch", "seq");
 }
 
-/* x[n] + y[m] is only defined where n == m or one of them is 1: what the compiler assumes is checked by name. */
+/* x[n] + y[m] is only defined where n == m or one of them is 1: what the compiler assumes is
+ * checked by name. */
 static void a_guard_that_fails_names_the_node(void **state)
 {
     (void)state;

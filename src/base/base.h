@@ -98,6 +98,7 @@ ArenaMark arena_mark(const Arena *a);
 void arena_reset(Arena *a, ArenaMark mark);
 
 typedef struct Deferred Deferred;
+typedef struct MapSlot MapSlot;
 typedef void (*LogFn)(void *user, int level, const char *text);
 
 /* A unit of work and the owner of all that it took. */
@@ -111,10 +112,13 @@ typedef struct Ctx {
     void *log_user;
     int log_level; /* 0 errors and notes, 1 -v, 2 -vv */
     Problem oom;   /* so that "out of memory" itself needs no memory */
+    MapSlot *spare_slots[32]; /* tables that maps gave back, by the logarithm of their size */
 } Ctx;
 
 void ctx_init(Ctx *cx, Alloc *alloc);
 void ctx_free(Ctx *cx); /* runs the deferred releases (newest first), then frees the arena */
+/* Back to the state at the mark: what was allocated and reported since is forgotten. No TRY, no deferral between. */
+void ctx_reset(Ctx *cx, ArenaMark mark);
 void ctx_defer(Ctx *cx, void (*release)(void *), void *arg); /* on failure: releases at once, then unwinds */
 void ctx_log(Ctx *cx, int level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -168,18 +172,19 @@ char *ctx_printf(Ctx *cx, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void *vec_grow(Ctx *cx, void *at, int *cap, int n, size_t size);
 
 /* The one hash table: byte-string keys to pointers. Keys are not copied: they must live as long as the map. */
-typedef struct MapSlot {
+struct MapSlot {
     const void *key;
     size_t len;
     uint64_t hash;
     void *value;
-} MapSlot;
+};
 typedef struct Map {
     Ctx *cx;
     MapSlot *slots;
     size_t n, cap;
 } Map;
 void map_init(Map *m, Ctx *cx);
+void map_done(Map *m); /* optional: empties the map; other maps of the Ctx reuse its memory */
 void *map_get(const Map *m, const void *key, size_t len); /* NULL when absent */
 void map_put(Map *m, const void *key, size_t len, void *value); /* replaces */
 void map_del(Map *m, const void *key, size_t len);

@@ -12,8 +12,7 @@ const char *code_text(Code code)
 {
     switch (code) {
 #define X(name, value, text) \
-    case name:               \
-        return text;
+    case name: return text;
         STATUS_CODES(X)
 #undef X
     }
@@ -34,6 +33,15 @@ void ctx_free(Ctx *cx)
         d->release(d->arg);
     }
     arena_free(&cx->arena);
+    cx->problems = NULL;
+    cx->last_problem = &cx->problems;
+    cx->n_problems = 0;
+}
+
+void ctx_reset(Ctx *cx, ArenaMark mark)
+{
+    arena_reset(&cx->arena, mark);
+    memset(cx->spare_slots, 0, sizeof cx->spare_slots);
     cx->problems = NULL;
     cx->last_problem = &cx->problems;
     cx->n_problems = 0;
@@ -149,10 +157,7 @@ char *ctx_strndup(Ctx *cx, const char *s, size_t n)
     return memcpy(p, s, n);
 }
 
-char *ctx_strdup(Ctx *cx, const char *s)
-{
-    return ctx_strndup(cx, s, strlen(s));
-}
+char *ctx_strdup(Ctx *cx, const char *s) { return ctx_strndup(cx, s, strlen(s)); }
 
 char *ctx_printf(Ctx *cx, const char *fmt, ...)
 {

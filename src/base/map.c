@@ -23,10 +23,7 @@ uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
     return mix(h, w);
 }
 
-void map_init(Map *m, Ctx *cx)
-{
-    *m = (Map){.cx = cx};
-}
+void map_init(Map *m, Ctx *cx) { *m = (Map){.cx = cx}; }
 
 static const char tombstone_key;
 
@@ -53,18 +50,44 @@ void *map_get(const Map *m, const void *key, size_t len)
     return s->key && s->key != &tombstone_key ? s->value : NULL;
 }
 
+/* A table of 2^k empty slots. Maps that live shortly are many: their tables go round. */
+static MapSlot *new_slots(Ctx *cx, size_t cap)
+{
+    MapSlot **spare = &cx->spare_slots[__builtin_ctzl(cap)], *s = *spare;
+    if (!s)
+        return NEW_N(cx, MapSlot, cap);
+    *spare = s->value;
+    return memset(s, 0, cap * sizeof *s);
+}
+
+static void give_back(Ctx *cx, MapSlot *s, size_t cap)
+{
+    MapSlot **spare = &cx->spare_slots[__builtin_ctzl(cap)];
+    s->value = *spare;
+    *spare = s;
+}
+
+void map_done(Map *m)
+{
+    if (m->cap)
+        give_back(m->cx, m->slots, m->cap);
+    map_init(m, m->cx);
+}
+
 static void grow(Map *m)
 {
     MapSlot *old = m->slots;
-    size_t old_cap = m->cap;
-    m->cap = old_cap ? old_cap * 2 : 16;
-    m->slots = NEW_N(m->cx, MapSlot, m->cap);
+    size_t old_cap = m->cap, cap = old_cap ? old_cap * 2 : 16;
+    m->slots = new_slots(m->cx, cap);
+    m->cap = cap;
     m->n = 0;
     for (size_t i = 0; i < old_cap; i++)
         if (old[i].key && old[i].key != &tombstone_key) {
             *probe(m, old[i].key, old[i].len, old[i].hash) = old[i];
             m->n++;
         }
+    if (old_cap)
+        give_back(m->cx, old, old_cap);
 }
 
 void map_put(Map *m, const void *key, size_t len, void *value)

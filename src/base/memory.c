@@ -119,10 +119,7 @@ size_t arena_bytes(const Arena *a)
     return n;
 }
 
-ArenaMark arena_mark(const Arena *a)
-{
-    return (ArenaMark){a->chunks, a->used};
-}
+ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->chunks, a->used}; }
 
 void arena_reset(Arena *a, ArenaMark mark)
 {

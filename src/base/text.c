@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void buf_init(Buf *b, Ctx *cx)
-{
-    *b = (Buf){.cx = cx};
-}
+void buf_init(Buf *b, Ctx *cx) { *b = (Buf){.cx = cx}; }
 
 static void reserve(Buf *b, size_t more)
 {
@@ -34,15 +31,9 @@ void buf_write(Buf *b, const void *p, size_t n)
     b->s[b->n] = 0;
 }
 
-void buf_putc(Buf *b, char c)
-{
-    buf_write(b, &c, 1);
-}
+void buf_putc(Buf *b, char c) { buf_write(b, &c, 1); }
 
-void buf_puts(Buf *b, const char *s)
-{
-    buf_write(b, s, strlen(s));
-}
+void buf_puts(Buf *b, const char *s) { buf_write(b, s, strlen(s)); }
 
 void buf_printf(Buf *b, const char *fmt, ...)
 {
@@ -62,10 +53,7 @@ void buf_printf(Buf *b, const char *fmt, ...)
 }
 
 /* glibc's C locale is static: this neither allocates nor fails. */
-static locale_t c_locale(void)
-{
-    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static locale_t c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 void buf_double(Buf *b, double x)
 {
@@ -94,7 +82,8 @@ static int utf8_len(const unsigned char *s)
     static const struct {
         unsigned char mask, lead, n;
         uint32_t least;
-    } form[] = {{0x80, 0, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+    } form[] = {{0x80, 0, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800},
+        {0xf8, 0xf0, 4, 0x10000}};
     for (int f = 0; f < NELEM(form); f++) {
         if ((s[0] & form[f].mask) != form[f].lead)
             continue;

@@ -314,6 +314,12 @@ void subst_init(Subst *s, Pool *p)
     map_init(&s->memo_ex, p->cx);
 }
 
+void subst_done(Subst *s)
+{
+    map_done(&s->memo_ix);
+    map_done(&s->memo_ex);
+}
+
 void subst_var(Subst *s, const Var *v, const Ix *by)
 {
     if (s->n == SUBST_VARS)

@@ -244,6 +244,7 @@ typedef struct Subst {
     Map memo_ix, memo_ex;
 } Subst;
 void subst_init(Subst *s, Pool *p);
+void subst_done(Subst *s); /* optional: its memory is used again */
 void subst_var(Subst *s, const Var *v, const Ix *by);
 const Ix *ix_subst(Subst *s, const Ix *a);
 const Expr *ex_subst(Subst *s, const Expr *e);

@@ -13,7 +13,8 @@ Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const in
         .user = user,
         .sym = sym,
         .stamp = 1};
-    map_init(&it->computed, cx);
+    it->computed = NEW(cx, Map);
+    map_init(it->computed, cx);
     return it;
 }
 
@@ -81,13 +82,12 @@ static const Tensor *tensor_of(Interp *it, const Value *v)
     if (!t && v->data)
         t = v->data;
     if (!t)
-        t = map_get(&it->computed, &v->id, sizeof v->id);
+        t = map_get(it->computed, &v->id, sizeof v->id);
     if (!t && v->def) { /* compute it in a state of its own: the current element's must survive */
         Interp *inner = interp_new(it->cx, it->pool, it->tensor_of, it->user, it->sym);
         inner->computed = it->computed;
         t = interp_def(inner, v->def);
-        it->computed = inner->computed;
-        map_put(&it->computed, &v->id, sizeof v->id, (void *)t);
+        map_put(it->computed, &v->id, sizeof v->id, (void *)t);
     }
     if (!t)
         run_error(it, ctx_printf(it->cx, "the value of %s is not known", v->name));

@@ -22,7 +22,7 @@ typedef struct Interp {
     Memo *memo;         /* by expression id: the value at the current element */
     int n_var, n_memo;
     int64_t stamp;
-    Map computed;       /* Value* -> Tensor*: what had to be evaluated on the way */
+    Map *computed;      /* Value* -> Tensor*: what had to be evaluated on the way */
 } Interp;
 
 Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const int64_t *sym);

@@ -43,4 +43,5 @@ void ex_visit_loads(Ctx *cx, const Expr *e, void (*fn)(void *, const Expr *, boo
     Walk w = {.fn = fn, .user = user};
     map_init(&w.seen, cx);
     walk_ex(&w, e, false);
+    map_done(&w.seen);
 }

@@ -3,10 +3,7 @@
 #include "runtime/internal.h"
 #include <stdio.h>
 
-const char *sinter_version(void)
-{
-    return SINTER_VERSION;
-}
+const char *sinter_version(void) { return SINTER_VERSION; }
 
 void sinter_options_init(sinter_options *o)
 {
@@ -34,7 +31,8 @@ void api_alloc(Alloc *a, const sinter_options *o)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------
+ */
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -59,7 +57,8 @@ static void all_problems(const Ctx *cx, sinter_error *err)
     for (const Problem *p = cx->problems; p; p = p->next) {
         char line[2048];
         if (p->where.node)
-            snprintf(line, sizeof line, "node %s (%s): %s", p->where.node[0] ? p->where.node : "without a name",
+            snprintf(line, sizeof line, "node %s (%s): %s",
+                p->where.node[0] ? p->where.node : "without a name",
                 p->where.op_type ? p->where.op_type : "?", p->message);
         else
             snprintf(line, sizeof line, "%s", p->message);
@@ -89,15 +88,12 @@ sinter_code api_ok(sinter_error *err)
 sinter_code api_call(Ctx *cx, void (*work)(void *), void *arg, sinter_error *err)
 {
     volatile bool ok = false;
-    TRY(cx)
-    {
+    TRY(cx) {
         work(arg);
         ctx_check(cx);
         ok = true;
     }
-    CATCH
-    {
-    }
+    CATCH {}
     if (ok)
         return api_ok(err);
     const Problem *p = main_problem(cx);
@@ -115,7 +111,8 @@ sinter_code api_error(sinter_error *err, sinter_code code, const char *message)
     return code;
 }
 
-/* ---- models ------------------------------------------------------------------------------------ */
+/* ---- models ------------------------------------------------------------------------------------
+ */
 
 static void load(void *arg)
 {
@@ -135,8 +132,8 @@ static void copy_bytes(void *arg)
     load(m);
 }
 
-static sinter_code new_model(const sinter_model *proto, const sinter_options *options, sinter_model **out,
-    sinter_error *err)
+static sinter_code new_model(const sinter_model *proto, const sinter_options *options,
+    sinter_model **out, sinter_error *err)
 {
     Alloc alloc;
     sinter_options o = api_options(options);
@@ -159,19 +156,22 @@ static sinter_code new_model(const sinter_model *proto, const sinter_options *op
     return SINTER_OK;
 }
 
-sinter_code sinter_load_file(const char *path, const sinter_options *options, sinter_model **model, sinter_error *err)
+sinter_code sinter_load_file(const char *path, const sinter_options *options, sinter_model **model,
+    sinter_error *err)
 {
     if (!path || !model)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_load_file: path and model must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_load_file: path and model must not be NULL");
     *model = NULL;
     return new_model(&(sinter_model){.path = path}, options, model, err);
 }
 
-sinter_code sinter_load_memory(const void *bytes, size_t n, const sinter_options *options, sinter_model **model,
-    sinter_error *err)
+sinter_code sinter_load_memory(const void *bytes, size_t n, const sinter_options *options,
+    sinter_model **model, sinter_error *err)
 {
     if ((!bytes && n) || !model)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_load_memory: bytes and model must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_load_memory: bytes and model must not be NULL");
     *model = NULL;
     return new_model(&(sinter_model){.bytes = bytes, .n_bytes = n}, options, model, err);
 }
@@ -185,19 +185,15 @@ void sinter_model_free(sinter_model *m)
     alloc_put(&alloc, m, sizeof *m);
 }
 
-int sinter_input_count(const sinter_model *m)
-{
-    return m ? m->graph->inputs.n : 0;
-}
+int sinter_input_count(const sinter_model *m) { return m ? m->graph->inputs.n : 0; }
 
-int sinter_output_count(const sinter_model *m)
-{
-    return m ? m->graph->outputs.n : 0;
-}
+int sinter_output_count(const sinter_model *m) { return m ? m->graph->outputs.n : 0; }
 
 static sinter_code describe(const Value *v, sinter_io *io)
 {
-    *io = (sinter_io){.name = v->name, .dtype = (sinter_dtype)v->declared_type, .rank = v->declared_rank,
+    *io = (sinter_io){.name = v->name,
+        .dtype = (sinter_dtype)v->declared_type,
+        .rank = v->declared_rank,
         .optional = v->data != NULL};
     for (int k = 0; k < v->declared_rank && k < SINTER_MAX_RANK; k++) {
         const Ix *d = v->declared_dim[k];
@@ -210,12 +206,14 @@ static sinter_code describe(const Value *v, sinter_io *io)
 
 sinter_code sinter_input(const sinter_model *m, int i, sinter_io *io)
 {
-    return m && io && i >= 0 && i < m->graph->inputs.n ? describe(m->graph->inputs.at[i], io) : SINTER_ERR_USAGE;
+    return m && io && i >= 0 && i < m->graph->inputs.n ? describe(m->graph->inputs.at[i], io)
+                                                       : SINTER_ERR_USAGE;
 }
 
 sinter_code sinter_output(const sinter_model *m, int i, sinter_io *io)
 {
-    return m && io && i >= 0 && i < m->graph->outputs.n ? describe(m->graph->outputs.at[i], io) : SINTER_ERR_USAGE;
+    return m && io && i >= 0 && i < m->graph->outputs.n ? describe(m->graph->outputs.at[i], io)
+                                                        : SINTER_ERR_USAGE;
 }
 
 sinter_code sinter_model_problem(const sinter_model *m, int i, sinter_error *problem)

@@ -1,5 +1,5 @@
-/* bind.c: a run context meets its inputs: symbols get values, guards are checked, memory is planned. Nothing is
- * allocated when the dims are those of the run before. */
+/* bind.c: a run context meets its inputs: symbols get values, guards are checked, memory is
+ * planned. Nothing is allocated when the dims are those of the run before. */
 #include "runtime/internal.h"
 
 static NORETURN void input_error(sinter_run_context *rc, const Value *v, const char *what)
@@ -20,8 +20,10 @@ static void bind_dim(sinter_run_context *rc, const Value *v, int k, int64_t actu
     const Sym *s = dim_symbol(d);
     int64_t want = ix_is_const(d) ? d->c : s && set[s->id] ? rc->sym[s->id] : -1;
     if (want >= 0 && want != actual)
-        input_error(rc, v, ctx_printf(&rc->cx, "has size %lld on axis %d, but %s%s%s is %lld", (long long)actual, k,
-            s ? "dimension '" : "the model's", s ? s->name : "", s ? "'" : "", (long long)want));
+        input_error(rc, v,
+            ctx_printf(&rc->cx, "has size %lld on axis %d, but %s%s%s is %lld", (long long)actual,
+                k, s ? "dimension '" : "the model's", s ? s->name : "", s ? "'" : "",
+                (long long)want));
     if (s) {
         rc->sym[s->id] = actual;
         set[s->id] = true;
@@ -50,15 +52,18 @@ static void take_input(sinter_run_context *rc, int i, const sinter_value *given,
     }
     const Tensor *t = rc->input[i];
     if (t->type != v->type)
-        input_error(rc, v, ctx_printf(&rc->cx, "has element type %s, but the model wants %s", dtype_text(t->type),
-            dtype_text(v->type)));
+        input_error(rc, v,
+            ctx_printf(&rc->cx, "has element type %s, but the model wants %s", dtype_text(t->type),
+                dtype_text(v->type)));
     if (t->rank != v->rank)
-        input_error(rc, v, ctx_printf(&rc->cx, "has rank %d, but the model wants %d", t->rank, v->rank));
+        input_error(rc, v,
+            ctx_printf(&rc->cx, "has rank %d, but the model wants %d", t->rank, v->rank));
     for (int k = 0; k < t->rank; k++)
         bind_dim(rc, v, k, t->dim[k], set);
 }
 
-/* ---- what the compiler assumed ----------------------------------------------------------------- */
+/* ---- what the compiler assumed -----------------------------------------------------------------
+ */
 
 enum { TOLD_SYMS = 8 };
 typedef struct Told {
@@ -104,7 +109,8 @@ static NORETURN void guard_error(sinter_run_context *rc, const Guard *gd)
     buf_puts(&b, "with these inputs");
     tell_ex(&t, gd->cond);
     for (int i = 0; i < t.n; i++)
-        buf_printf(&b, "%s%s = %lld", i ? ", " : " (", t.sym[i]->name, (long long)rc->sym[t.sym[i]->id]);
+        buf_printf(&b, "%s%s = %lld", i ? ", " : " (", t.sym[i]->name,
+            (long long)rc->sym[t.sym[i]->id]);
     buf_printf(&b, "%s: %s", t.n ? ")" : "", gd->what);
     Where w = node_where(gd->node);
     ctx_fail(&rc->cx, ST_INPUT, &w, "%s", b.s);
@@ -122,8 +128,8 @@ static void solve(sinter_run_context *rc, const bool *set)
         else if (!set[i])
             rc->sym[i] = 1;
         if (rc->sym[i] < s->atom->lo)
-            ctx_fail(&rc->cx, ST_INPUT, NULL, "a dimension that the inputs decide is negative (%lld)",
-                (long long)rc->sym[i]);
+            ctx_fail(&rc->cx, ST_INPUT, NULL,
+                "a dimension that the inputs decide is negative (%lld)", (long long)rc->sym[i]);
     }
     for (int i = 0; i < g->guards.n; i++) {
         const Guard *gd = &g->guards.at[i];
@@ -141,7 +147,8 @@ static void grow(sinter_run_context *rc, char **p, size_t *have, size_t want)
     *have = 0; /* *p goes stale here and is overwritten at once */
     *p = alloc_get(a, want, 64);
     if (!*p)
-        ctx_fail(&rc->cx, ST_MEMORY, NULL, "out of memory: a run needs %lld bytes", (long long)want);
+        ctx_fail(&rc->cx, ST_MEMORY, NULL, "out of memory: a run needs %lld bytes",
+            (long long)want);
     *have = want;
 }
 
@@ -153,8 +160,8 @@ static int64_t checked_bytes(sinter_run_context *rc, Interp *it, const Value *v)
     for (int k = 0; k < v->rank; k++) {
         int64_t d = interp_ix(it, v->dim[k]);
         if (d < 0)
-            ctx_fail(&rc->cx, ST_INPUT, &w, "with these inputs, dimension %d of %s is %lld", k, v->name,
-                (long long)d);
+            ctx_fail(&rc->cx, ST_INPUT, &w, "with these inputs, dimension %d of %s is %lld", k,
+                v->name, (long long)d);
         if (!mul_ok(n, d, &n) || n > LIM_ARENA_BYTES)
             ctx_fail(&rc->cx, ST_LIMIT, &w, "tensor %s would be larger than %lld bytes", v->name,
                 (long long)LIM_ARENA_BYTES);
@@ -209,7 +216,8 @@ static void plan_steps(sinter_run_context *rc, Interp *it)
         most = MAX(most, scratch);
     }
     if (most > LIM_ARENA_BYTES / m->opt.threads)
-        ctx_fail(&rc->cx, ST_LIMIT, NULL, "a kernel would need %lld bytes of scratch in each thread", (long long)most);
+        ctx_fail(&rc->cx, ST_LIMIT, NULL,
+            "a kernel would need %lld bytes of scratch in each thread", (long long)most);
     rc->scratch_stride = ((size_t)most + 4095) & ~(size_t)4095;
 }
 
@@ -249,9 +257,10 @@ void context_memory(sinter_run_context *rc, sinter_value *const *outputs)
     for (int i = 0; i < m->graph->outputs.n; i++)
         need += outputs[i] ? 0 : rc->out_bytes[i];
     if (m->opt.max_memory && need > m->opt.max_memory)
-        ctx_fail(&rc->cx, ST_LIMIT, &(Where){.hint = "raise --max-memory, or use smaller dims or fewer threads"},
-            "a run needs %lld bytes for intermediate values and outputs, but only %lld are allowed", (long long)need,
-            (long long)m->opt.max_memory);
+        ctx_fail(&rc->cx, ST_LIMIT,
+            &(Where){.hint = "raise --max-memory, or use smaller dims or fewer threads"},
+            "a run needs %lld bytes for intermediate values and outputs, but only %lld are allowed",
+            (long long)need, (long long)m->opt.max_memory);
     if (m->opt.level > 0 && !rc->holds_memory)
         take_memory(rc);
     rc->holds_memory = true;
@@ -264,7 +273,8 @@ void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int
     int n_syms = pool_n_syms(g->pool);
     bool *set = n_syms <= NELEM(small) ? small : NEW_N(&rc->cx, bool, n_syms);
     if (n_inputs < 0 || n_inputs > g->inputs.n)
-        ctx_fail(&rc->cx, ST_USAGE, NULL, "the model has %d inputs, but %d were given", g->inputs.n, n_inputs);
+        ctx_fail(&rc->cx, ST_USAGE, NULL, "the model has %d inputs, but %d were given", g->inputs.n,
+            n_inputs);
     for (int i = 0; i < g->inputs.n; i++)
         take_input(rc, i, i < n_inputs ? inputs[i] : NULL, set);
     bool dynamic = g->guards.n > 0;

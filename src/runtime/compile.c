@@ -4,15 +4,18 @@
 #include <time.h>
 
 /* What the emitted text may call. */
+// clang-format off
 static const JitSym libm_symbols[] = {
 #define S(fn) {#fn, (const void *)(fn)}
-    S(sqrtf), S(expf), S(logf), S(powf), S(erff), S(tanhf), S(sinf), S(cosf), S(tanf), S(asinf), S(acosf), S(atanf),
-    S(sinhf), S(coshf), S(asinhf), S(acoshf), S(atanhf), S(floorf), S(ceilf), S(truncf), S(rintf), S(fabsf), S(fmodf),
-    S(sqrt), S(exp), S(log), S(pow), S(erf), S(tanh), S(sin), S(cos), S(tan), S(asin), S(acos), S(atan), S(sinh),
-    S(cosh), S(asinh), S(acosh), S(atanh), S(floor), S(ceil), S(trunc), S(rint), S(fabs), S(fmod), S(memset),
-    S(memcpy), S(memmove),
+    S(sqrtf), S(expf), S(logf), S(powf), S(erff), S(tanhf), S(sinf), S(cosf), S(tanf), S(asinf),
+    S(acosf), S(atanf), S(sinhf), S(coshf), S(asinhf), S(acoshf), S(atanhf), S(floorf), S(ceilf),
+    S(truncf), S(rintf), S(fabsf), S(fmodf), S(sqrt), S(exp), S(log), S(pow), S(erf), S(tanh),
+    S(sin), S(cos), S(tan), S(asin), S(acos), S(atan), S(sinh), S(cosh), S(asinh), S(acosh),
+    S(atanh), S(floor), S(ceil), S(trunc), S(rint), S(fabs), S(fmod), S(memset), S(memcpy),
+    S(memmove),
 #undef S
 };
+// clang-format on
 
 typedef struct Compile {
     sinter_program *prog;
@@ -28,10 +31,20 @@ static double now_ms(void)
 
 static void set_options(Module *m, const sinter_options *o, const Kernels *k)
 {
-    m->opt = (Options){.level = o->opt_level, .threads = o->threads > 0 ? o->threads : threads_allowed(),
-        .fuse = o->fuse, .strict = o->strict != 0, .isa = k->isa, .lanes = k->lanes, .nr = k->nr, .mr = k->mr,
-        .max_memory = o->max_memory, .seed = o->seed, .disable_pass = o->disable_pass, .keep = o->keep,
-        .print_after = o->print_after, .dump_dir = o->dump_dir};
+    m->opt = (Options){.level = o->opt_level,
+        .threads = o->threads > 0 ? o->threads : threads_allowed(),
+        .fuse = o->fuse,
+        .strict = o->strict != 0,
+        .isa = k->isa,
+        .lanes = k->lanes,
+        .nr = k->nr,
+        .mr = k->mr,
+        .max_memory = o->max_memory,
+        .seed = o->seed,
+        .disable_pass = o->disable_pass,
+        .keep = o->keep,
+        .print_after = o->print_after,
+        .dump_dir = o->dump_dir};
     if (m->opt.level == 1)
         m->opt.fuse = 0;
 }
@@ -58,8 +71,8 @@ static void generate(sinter_program *p)
     EmitOptions o = {.tier = m->opt.level == 2, .jit = true, .isa = m->opt.isa};
     double start = now_ms();
     emit_c(&text, &p->cx, m->graph->pool, k, m->steps.n, &o);
-    ctx_log(&p->cx, 1, "emit           %7lld us, %lld bytes of C", (long long)((now_ms() - start) * 1e3),
-        (long long)text.n);
+    ctx_log(&p->cx, 1, "emit           %7lld us, %lld bytes of C",
+        (long long)((now_ms() - start) * 1e3), (long long)text.n);
     start = now_ms();
     p->code = m->opt.level >= 3 ? jit_cc(&p->cx, text.s, libm_symbols, NELEM(libm_symbols))
                                 : jit_tcc(&p->cx, text.s, libm_symbols, NELEM(libm_symbols));
@@ -87,11 +100,12 @@ static void compile(void *arg)
     p->compile_ms = now_ms() - start;
 }
 
-sinter_code sinter_compile(const sinter_model *model, const sinter_options *options, sinter_program **program,
-    sinter_error *err)
+sinter_code sinter_compile(const sinter_model *model, const sinter_options *options,
+    sinter_program **program, sinter_error *err)
 {
     if (!model || !program)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_compile: model and program must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_compile: model and program must not be NULL");
     *program = NULL;
     sinter_options o = api_options(options);
     Alloc alloc;

@@ -1,9 +1,10 @@
 /* plan.c: offsets in the arena for buffers with lifetimes.
  *
- * Packing is NP-hard; on networks, placing the largest first into the smallest gap that holds it comes within
- * a percent or two of the bound. Several orders are tried until one meets the bound. Each placement asks an
- * interval tree for the placed buffers that live at the same time, so that the cost is that of the overlaps,
- * not of all pairs; models so wide that even this is much fall back on one sweep over time.
+ * Packing is NP-hard; on networks, placing the largest first into the smallest gap that holds it
+ * comes within a percent or two of the bound. Several orders are tried until one meets the bound.
+ * Each placement asks an interval tree for the placed buffers that live at the same time, so that
+ * the cost is that of the overlaps, not of all pairs; models so wide that even this is much fall
+ * back on one sweep over time.
  */
 #include "runtime/internal.h"
 #include <stdlib.h>
@@ -19,10 +20,7 @@ typedef struct Item {
 enum { ALIGN = 64, REPAIRS = 64 };
 
 /* Overlaps that one plan may visit: about 10 ms for a few hundred buffers, 0.1 s for 50,000. */
-static int64_t overlap_budget(int n)
-{
-    return 200000 + 40 * (int64_t)n;
-}
+static int64_t overlap_budget(int n) { return 200000 + 40 * (int64_t)n; }
 
 static int by_first(const void *a, const void *b)
 {
@@ -61,7 +59,8 @@ static int by_urgency(const void *a, const void *b)
 static int by_area(const void *a, const void *b)
 {
     const Item *x = a, *y = b;
-    double p = (double)x->bytes * (x->last - x->first + 1), q = (double)y->bytes * (y->last - y->first + 1);
+    double p = (double)x->bytes * (x->last - x->first + 1),
+           q = (double)y->bytes * (y->last - y->first + 1);
     if (p != q)
         return p < q ? 1 : -1;
     return by_size(a, b);
@@ -73,9 +72,11 @@ static void sort(Item *items, int n, int (*order)(const void *, const void *))
         qsort(items, (size_t)n, sizeof *items, order);
 }
 
-/* ---- the largest first ------------------------------------------------------------------------- */
+/* ---- the largest first -------------------------------------------------------------------------
+ */
 
-/* Placed items by rank; a node of the tree holds the latest `last` below it, -1 where nothing is placed. */
+/* Placed items by rank; a node of the tree holds the latest `last` below it, -1 where nothing is
+ * placed. */
 typedef struct Tree {
     int leaves; /* a power of two */
     int *latest;
@@ -166,7 +167,8 @@ static int64_t place(Tree *t, Item *items, int n)
     return top;
 }
 
-/* ---- over time --------------------------------------------------------------------------------- */
+/* ---- over time ---------------------------------------------------------------------------------
+ */
 
 /* What lives at the present step, by offset. */
 typedef struct Live {
@@ -193,13 +195,16 @@ static void expire(Live *v, int now)
     v->n = kept;
 }
 
-/* Puts x into the smallest gap, or on top; without a look at the gaps if together they are too small. */
+/* Puts x into the smallest gap, or on top; without a look at the gaps if together they are too
+ * small. */
 static void settle(Live *v, Item *x)
 {
-    int64_t end = v->n ? v->at[v->n - 1]->offset + v->at[v->n - 1]->bytes : 0, at = end, best = INT64_MAX;
+    int64_t end = v->n ? v->at[v->n - 1]->offset + v->at[v->n - 1]->bytes : 0, at = end,
+            best = INT64_MAX;
     int where = v->n;
     for (int i = 0, from = 0; i < v->n && end - v->bytes >= x->bytes; i++) {
-        int64_t low = from ? v->at[i - 1]->offset + v->at[i - 1]->bytes : 0, size = v->at[i]->offset - low;
+        int64_t low = from ? v->at[i - 1]->offset + v->at[i - 1]->bytes : 0,
+                size = v->at[i]->offset - low;
         from = 1;
         if (size >= x->bytes && size < best) {
             best = size;
@@ -227,7 +232,8 @@ static int64_t sweep(Ctx *cx, Item *items, int n)
     return top;
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------- */
+/* ---- the plan ----------------------------------------------------------------------------------
+ */
 
 /* Range maxima over steps: node i of `most` covers nodes 2i and 2i + 1, leaves begin at `n`. */
 static int64_t most_in(const int64_t *most, int n, int first, int last)
@@ -247,7 +253,8 @@ static int64_t most_in(const int64_t *most, int n, int first, int last)
     return r;
 }
 
-/* Fills the pressures. Returns the largest sum of bytes that are live in one step: no plan can be smaller. */
+/* Fills the pressures. Returns the largest sum of bytes that are live in one step: no plan can be
+ * smaller. */
 static int64_t lower_bound(Ctx *cx, Item *items, int n)
 {
     int steps = 1;
@@ -287,7 +294,8 @@ static void keep(Best *b, int64_t top)
         b->offset[b->items[i].id] = b->items[i].offset;
 }
 
-/* Starts from an order and lets what ended on top go first the next time, as long as that may help. */
+/* Starts from an order and lets what ended on top go first the next time, as long as that may help.
+ */
 static void place_and_repair(Best *b, int (*order)(const void *, const void *))
 {
     sort(b->items, b->n, order);
@@ -305,12 +313,14 @@ static void place_and_repair(Best *b, int (*order)(const void *, const void *))
     }
 }
 
-int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset,
-    int64_t *bound)
+int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const int *last,
+    int64_t *offset, int64_t *bound)
 {
     Best b = {.items = NEW_N(cx, Item, n), .n = n, .least = INT64_MAX, .offset = offset};
     for (int i = 0; i < n; i++)
-        b.items[i] = (Item){.bytes = (bytes[i] + ALIGN - 1) & ~(int64_t)(ALIGN - 1), .id = i, .first = first[i],
+        b.items[i] = (Item){.bytes = (bytes[i] + ALIGN - 1) & ~(int64_t)(ALIGN - 1),
+            .id = i,
+            .first = first[i],
             .last = last[i]};
     *bound = b.bound = lower_bound(cx, b.items, n);
     sort(b.items, n, by_first);

@@ -3,7 +3,8 @@
 #include "runtime/internal.h"
 #include <stdio.h>
 
-/* ---- inspect ----------------------------------------------------------------------------------- */
+/* ---- inspect -----------------------------------------------------------------------------------
+ */
 
 static void json_io(Buf *b, const char *key, Value *const *list, int n)
 {
@@ -90,7 +91,8 @@ static void model_json(void *arg)
     buf_putc(&b, '}');
     json_io(&b, "inputs", g->inputs.at, g->inputs.n);
     json_io(&b, "outputs", g->outputs.at, g->outputs.n);
-    buf_printf(&b, ",\"parameters\":%lld,\"nodes\":%d", (long long)g->parameters, g->nodes_imported);
+    buf_printf(&b, ",\"parameters\":%lld,\"nodes\":%d", (long long)g->parameters,
+        g->nodes_imported);
     json_ops(&b, g);
     buf_putc(&b, '}');
     m->json = b.s;
@@ -103,7 +105,8 @@ const char *sinter_model_json(sinter_model *m)
     return m ? m->json : NULL;
 }
 
-/* ---- report ------------------------------------------------------------------------------------ */
+/* ---- report ------------------------------------------------------------------------------------
+ */
 
 typedef struct Report {
     const sinter_program *p;
@@ -148,7 +151,8 @@ static Group *group_of(const Module *m, const Value *v)
     return NULL;
 }
 
-/* What became of an edge: the value's definition went into its readers; one kernel holds both; or memory. */
+/* What became of an edge: the value's definition went into its readers; one kernel holds both; or
+ * memory. */
 static void json_edge(Report *r, const Edge *e)
 {
     const Module *m = &r->p->m;
@@ -158,15 +162,17 @@ static void json_edge(Report *r, const Edge *e)
         fate = "tile-local";
     else if (from) {
         fate = "materialised";
-        reason = e->value->is_output ? "graph output" : e->value->keep ? "kept by request" : "not attempted";
+        reason = e->value->is_output ? "graph output"
+            : e->value->keep         ? "kept by request"
+                                     : "not attempted";
         unlock = e->value->is_output ? "" : "deeper fusion";
     }
     buf_puts(&r->b, "{\"from\":");
     buf_quoted(&r->b, node_where(e->value->origin).node);
     buf_puts(&r->b, ",\"to\":");
     buf_quoted(&r->b, e->to ? node_where(e->to).node : "");
-    buf_printf(&r->b, ",\"fate\":\"%s\",\"reason\":\"%s\",\"bytes\":%lld,\"unlock\":\"%s\"}", fate, reason,
-        (long long)value_bytes(r, e->value), unlock);
+    buf_printf(&r->b, ",\"fate\":\"%s\",\"reason\":\"%s\",\"bytes\":%lld,\"unlock\":\"%s\"}", fate,
+        reason, (long long)value_bytes(r, e->value), unlock);
 }
 
 static void count_nests(const Stmts *list, int *nests, int *contractions)
@@ -212,13 +218,15 @@ static void report(void *arg)
     buf_puts(b, "{\"schema\":1,\"model\":");
     buf_quoted(b, r->p->model->path ? r->p->model->path : "");
     json_dims(r);
-    buf_printf(b, ",\"threads\":%d,\"isa\":\"%s\",\"nodes_imported\":%d,\"nodes_final\":%d,\"groups\":%d", m->opt.threads,
-        m->opt.isa, m->graph->nodes_imported, m->nodes_final, m->groups.n);
-    buf_printf(b, ",\"launches\":%d,\"library_calls\":0,\"unique_kernels\":%d,\"loop_nests\":%d,\"contractions\":%d",
+    buf_printf(b,
+        ",\"threads\":%d,\"isa\":\"%s\",\"nodes_imported\":%d,\"nodes_final\":%d,\"groups\":%d",
+        m->opt.threads, m->opt.isa, m->graph->nodes_imported, m->nodes_final, m->groups.n);
+    buf_printf(b,
+        ",\"launches\":%d,\"library_calls\":0,\"unique_kernels\":%d,\"loop_nests\":%d,\"contractions\":%d",
         m->steps.n, unique_kernels(r), nests, contractions);
     buf_printf(b, ",\"materialised\":{\"count\":%d,\"bytes\":%lld}", values, (long long)bytes);
-    buf_printf(b, ",\"unfused\":{\"launches\":%d,\"materialised\":{\"count\":%lld,\"bytes\":%lld}}", m->unfused_launches,
-        (long long)m->unfused_values, (long long)m->unfused_bytes);
+    buf_printf(b, ",\"unfused\":{\"launches\":%d,\"materialised\":{\"count\":%lld,\"bytes\":%lld}}",
+        m->unfused_launches, (long long)m->unfused_values, (long long)m->unfused_bytes);
     buf_printf(b, ",\"arena_bytes\":%lld,\"arena_bound_bytes\":%lld,\"compile_ms\":",
         (long long)(r->rc ? r->rc->arena_used : 0), (long long)(r->rc ? r->rc->arena_bound : 0));
     buf_double(b, r->p->compile_ms);
@@ -230,8 +238,8 @@ static void report(void *arg)
     buf_puts(b, "]}");
 }
 
-sinter_code sinter_report(const sinter_program *program, const sinter_run_context *context, char **json,
-    sinter_error *err)
+sinter_code sinter_report(const sinter_program *program, const sinter_run_context *context,
+    char **json, sinter_error *err)
 {
     if (!program || !json)
         return api_error(err, SINTER_ERR_USAGE, "sinter_report: program and json must not be NULL");
@@ -244,7 +252,8 @@ sinter_code sinter_report(const sinter_program *program, const sinter_run_contex
     return code;
 }
 
-/* ---- emit -------------------------------------------------------------------------------------- */
+/* ---- emit --------------------------------------------------------------------------------------
+ */
 
 static void json_list(Buf *b, const Step *s, bool written)
 {
@@ -276,7 +285,8 @@ static void steps_json(Report *r)
         const Step *s = &m->steps.at[i];
         int nests = 0, contractions = 0;
         count_nests(&s->kernel->body, &nests, &contractions);
-        buf_printf(b, "%s{\"kind\":\"kernel\",\"symbol\":\"%s\",\"nodes\":[", i ? "," : "", s->kernel->name);
+        buf_printf(b, "%s{\"kind\":\"kernel\",\"symbol\":\"%s\",\"nodes\":[", i ? "," : "",
+            s->kernel->name);
         for (int j = 0; j < s->kernel->n_nodes; j++) {
             buf_puts(b, j ? "," : "");
             buf_quoted(b, node_where(s->kernel->nodes[j]).node);
@@ -289,13 +299,13 @@ static void steps_json(Report *r)
     buf_puts(b, "]}\n");
 }
 
-/* The emitter makes index forms in the program's pool, whose Ctx would otherwise have no TRY to unwind to. */
+/* The emitter makes index forms in the program's pool, whose Ctx would otherwise have no TRY to
+ * unwind to. */
 static void emit_text(Report *r, Kernel **k, const EmitOptions *o, bool cuda)
 {
     const Module *m = &r->p->m;
     volatile bool ok = false;
-    TRY(m->cx)
-    {
+    TRY(m->cx) {
         (cuda ? emit_cuda : emit_c)(&r->b, &r->cx, m->graph->pool, k, m->steps.n, o);
         ok = true;
     }
@@ -311,11 +321,13 @@ static void emit(void *arg)
     buf_init(&r->steps, &r->cx);
     bool cuda = !strncmp(r->target, "cuda", 4);
     if (strcmp(r->target, "c") && !cuda)
-        ctx_fail(&r->cx, ST_USAGE, &(Where){.hint = "c or cuda"}, "there is no target '%s'", r->target);
+        ctx_fail(&r->cx, ST_USAGE, &(Where){.hint = "c or cuda"}, "there is no target '%s'",
+            r->target);
     Kernel **k = NEW_N(&r->cx, Kernel *, m->steps.n);
     for (int i = 0; i < m->steps.n; i++) {
         k[i] = NEW(&r->cx, Kernel);
-        *k[i] = *m->steps.at[i].kernel; /* the emitter fills sites: the program's own must stay as they are */
+        *k[i] = *m->steps.at[i]
+                     .kernel; /* the emitter fills sites: the program's own must stay as they are */
         k[i]->sites.at = NULL;
         k[i]->sites.n = k[i]->sites.cap = 0;
     }
@@ -324,8 +336,8 @@ static void emit(void *arg)
     steps_json(r);
 }
 
-sinter_code sinter_emit(const sinter_program *program, const char *target, int tier, char **source, char **json,
-    sinter_error *err)
+sinter_code sinter_emit(const sinter_program *program, const char *target, int tier, char **source,
+    char **json, sinter_error *err)
 {
     if (!program || !target || !source || !json)
         return api_error(err, SINTER_ERR_USAGE, "sinter_emit: no argument may be NULL");

@@ -9,7 +9,8 @@ typedef struct Run {
     int n_outputs;
 } Run;
 
-/* ---- contexts ---------------------------------------------------------------------------------- */
+/* ---- contexts ----------------------------------------------------------------------------------
+ */
 
 static void free_outputs(void *arg)
 {
@@ -46,10 +47,12 @@ static void init_context(void *arg)
     rc->start = arena_mark(&cx->arena);
 }
 
-sinter_code sinter_context_new(const sinter_program *program, sinter_run_context **context, sinter_error *err)
+sinter_code sinter_context_new(const sinter_program *program, sinter_run_context **context,
+    sinter_error *err)
 {
     if (!program || !context)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_context_new: program and context must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_context_new: program and context must not be NULL");
     *context = NULL;
     Alloc *a = (Alloc *)&program->alloc;
     sinter_run_context *rc = alloc_get(a, sizeof *rc, 16);
@@ -78,9 +81,11 @@ void sinter_context_free(sinter_run_context *rc)
     alloc_put(a, rc, sizeof *rc);
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------- */
+/* ---- outputs -----------------------------------------------------------------------------------
+ */
 
-static void check_given(Run *r, const Value *v, const sinter_value *given, const sinter_tensor *want)
+static void check_given(Run *r, const Value *v, const sinter_value *given,
+    const sinter_tensor *want)
 {
     if (given->t.dtype != want->dtype || given->room < want->bytes)
         ctx_fail(&r->rc->cx, ST_INPUT, &(Where){.tensor = v->name},
@@ -120,7 +125,8 @@ static void *output_memory(Run *r, int i, const int64_t *dim)
     return t.data;
 }
 
-/* ---- compiled ---------------------------------------------------------------------------------- */
+/* ---- compiled ----------------------------------------------------------------------------------
+ */
 
 typedef struct Launch {
     sinter_run_context *rc;
@@ -133,10 +139,17 @@ static int run_slice(void *arg, int64_t lo, int64_t hi, int thread)
     sinter_run_context *rc = l->rc;
     const sinter_program *p = rc->program;
     const Kernels *k = p->kernels;
-    sinter_kctx c = {.scratch = rc->scratch + (size_t)thread * rc->scratch_stride, .thread = thread,
-        .threads = p->m.opt.threads, .error = rc->error, .seed = p->m.opt.seed, .kernels = k,
-        .igemm = (const void *)k->igemm, .pack_b = (const void *)k->pack_b, .strip = (const void *)k->strip,
-        .unstrip = (const void *)k->unstrip, .transpose = (const void *)k->transpose,
+    sinter_kctx c = {.scratch = rc->scratch + (size_t)thread * rc->scratch_stride,
+        .thread = thread,
+        .threads = p->m.opt.threads,
+        .error = rc->error,
+        .seed = p->m.opt.seed,
+        .kernels = k,
+        .igemm = (const void *)k->igemm,
+        .pack_b = (const void *)k->pack_b,
+        .strip = (const void *)k->strip,
+        .unstrip = (const void *)k->unstrip,
+        .transpose = (const void *)k->transpose,
         .depthwise = (const void *)k->depthwise};
     return p->fn[l->step](&c, rc->step_args[l->step], rc->sym, lo, hi);
 }
@@ -150,7 +163,8 @@ static NORETURN void site_error(sinter_run_context *rc, int step, int site)
     w.tensor = s->value->name;
     if (!strcmp(s->what, "integer division by zero"))
         ctx_fail(&rc->cx, ST_RUNTIME, &w, "%s", s->what);
-    ctx_fail(&rc->cx, ST_RUNTIME, &w, "%s: %lld, into tensor %s", s->what, (long long)rc->error[0], s->value->name);
+    ctx_fail(&rc->cx, ST_RUNTIME, &w, "%s: %lld, into tensor %s", s->what, (long long)rc->error[0],
+        s->value->name);
 }
 
 static void run_steps(sinter_run_context *rc)
@@ -187,7 +201,8 @@ static void run_compiled(Run *r)
     run_steps(rc);
 }
 
-/* ---- interpreted ------------------------------------------------------------------------------- */
+/* ---- interpreted -------------------------------------------------------------------------------
+ */
 
 typedef struct Interpreted {
     sinter_run_context *rc;
@@ -225,8 +240,8 @@ static void run(void *arg)
     Run *r = arg;
     const Module *m = &r->rc->program->m;
     if (r->n_outputs != m->graph->outputs.n)
-        ctx_fail(&r->rc->cx, ST_USAGE, NULL, "the model has %d outputs, but %d were asked for", m->graph->outputs.n,
-            r->n_outputs);
+        ctx_fail(&r->rc->cx, ST_USAGE, NULL, "the model has %d outputs, but %d were asked for",
+            m->graph->outputs.n, r->n_outputs);
     context_bind(r->rc, r->inputs, r->n_inputs);
     context_memory(r->rc, r->outputs);
     if (m->opt.level == 0)
@@ -239,11 +254,9 @@ sinter_code sinter_run(sinter_run_context *rc, const sinter_value *const *inputs
     sinter_value **outputs, int n_outputs, sinter_error *err)
 {
     if (!rc || (n_inputs && !inputs) || (n_outputs && !outputs))
-        return api_error(err, SINTER_ERR_USAGE, "sinter_run: context, inputs and outputs must not be NULL");
-    arena_reset(&rc->cx.arena, rc->start);
-    rc->cx.problems = NULL; /* of an earlier run */
-    rc->cx.last_problem = &rc->cx.problems;
-    rc->cx.n_problems = 0;
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_run: context, inputs and outputs must not be NULL");
+    ctx_reset(&rc->cx, rc->start);
     Run r = {rc, inputs, n_inputs, outputs, n_outputs};
     return api_call(&rc->cx, run, &r, err);
 }

@@ -35,19 +35,22 @@ static bool measure(sinter_tensor *t)
     return true;
 }
 
-sinter_code sinter_tensor_new(sinter_dtype dtype, int rank, const int64_t *dim, void *data, size_t bytes,
-    sinter_value **value, sinter_error *err)
+sinter_code sinter_tensor_new(sinter_dtype dtype, int rank, const int64_t *dim, void *data,
+    size_t bytes, sinter_value **value, sinter_error *err)
 {
     sinter_tensor t = {.dtype = dtype, .rank = rank};
-    if (!value || rank < 0 || rank > SINTER_MAX_RANK || (rank && !dim) || dtype_bits((DType)dtype) == 0)
+    if (!value || rank < 0 || rank > SINTER_MAX_RANK || (rank && !dim) ||
+        dtype_bits((DType)dtype) == 0)
         return api_error(err, SINTER_ERR_USAGE, "sinter_tensor_new: bad element type, rank or dim");
     *value = NULL;
     for (int k = 0; k < rank; k++)
         t.dim[k] = dim[k];
     if (!measure(&t))
-        return api_error(err, SINTER_ERR_LIMIT, "sinter_tensor_new: a dim is negative or the size overflows");
+        return api_error(err, SINTER_ERR_LIMIT,
+            "sinter_tensor_new: a dim is negative or the size overflows");
     if (data && bytes < t.bytes)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_tensor_new: the memory is smaller than the shape needs");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_tensor_new: the memory is smaller than the shape needs");
     *value = value_new(alloc_default(), &t, data);
     if (*value && data)
         (*value)->room = bytes;
@@ -73,13 +76,17 @@ void sinter_value_free(sinter_value *v)
 
 bool tensor_view(const sinter_value *v, Tensor *t)
 {
-    *t = (Tensor){.type = (DType)v->t.dtype, .rank = v->t.rank, .count = v->t.count, .bytes = v->t.bytes,
+    *t = (Tensor){.type = (DType)v->t.dtype,
+        .rank = v->t.rank,
+        .count = v->t.count,
+        .bytes = v->t.bytes,
         .data = v->t.data};
     memcpy(t->dim, v->t.dim, sizeof v->t.dim);
     return true;
 }
 
-/* ---- TensorProto ------------------------------------------------------------------------------- */
+/* ---- TensorProto -------------------------------------------------------------------------------
+ */
 
 typedef struct Parse {
     Ctx *cx;
@@ -94,7 +101,8 @@ static void parse(void *arg)
     Parse *p = arg;
     p->t = tensor_import(p->cx, p->bytes, p->n, &p->name);
     if (p->t->type == DT_STRING)
-        ctx_fail(p->cx, ST_UNSUPPORTED, NULL, "tensors of strings are not supported in this version");
+        ctx_fail(p->cx, ST_UNSUPPORTED, NULL,
+            "tensors of strings are not supported in this version");
 }
 
 /* A value with a copy of the data and of the name; NULL when out of memory. */
@@ -115,17 +123,21 @@ static sinter_value *parsed_value(const sinter_tensor *t, const void *data, cons
     return v;
 }
 
-sinter_code sinter_value_parse(const void *bytes, size_t n, sinter_value **value, const char **name, sinter_error *err)
+sinter_code sinter_value_parse(const void *bytes, size_t n, sinter_value **value, const char **name,
+    sinter_error *err)
 {
     if (!value || (!bytes && n))
-        return api_error(err, SINTER_ERR_USAGE, "sinter_value_parse: bytes and value must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_value_parse: bytes and value must not be NULL");
     *value = NULL;
     Ctx cx;
     ctx_init(&cx, alloc_default());
     Parse p = {&cx, bytes, n, NULL, NULL};
     sinter_code code = api_call(&cx, parse, &p, err);
     if (code == SINTER_OK) {
-        sinter_tensor t = {.dtype = (sinter_dtype)p.t->type, .rank = p.t->rank, .count = p.t->count,
+        sinter_tensor t = {.dtype = (sinter_dtype)p.t->type,
+            .rank = p.t->rank,
+            .count = p.t->count,
             .bytes = p.t->bytes};
         memcpy(t.dim, p.t->dim, sizeof t.dim);
         *value = parsed_value(&t, p.t->data, p.name);
@@ -177,11 +189,12 @@ static void export(void *arg)
     tensor_export(x->cx, &t, x->name, &x->out);
 }
 
-sinter_code sinter_value_serialize(const sinter_value *value, const char *name, void **bytes, size_t *n,
-    sinter_error *err)
+sinter_code sinter_value_serialize(const sinter_value *value, const char *name, void **bytes,
+    size_t *n, sinter_error *err)
 {
     if (!value || !bytes || !n)
-        return api_error(err, SINTER_ERR_USAGE, "sinter_value_serialize: value, bytes and n must not be NULL");
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_value_serialize: value, bytes and n must not be NULL");
     Ctx cx;
     ctx_init(&cx, alloc_default());
     Export x = {.cx = &cx, .v = value, .name = name ? name : ""};
