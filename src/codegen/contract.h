@@ -20,6 +20,9 @@ struct Contract {
     const Ix *b_idx[MAX_RANK];   /* dynamic B: at n = 0, k = 0 */
     const Expr *guard;           /* in m and taps; NULL: always inside */
     const Ix *rows, *ldc, *taps; /* products of extents; elements */
+    bool tabled;                 /* the row pointers follow from these (see RowTable in kernels.h) */
+    int n_cond;
+    const Ix *a_stride[2 * MAX_RANK], *cond0[8], *cond[8][2 * MAX_RANK]; /* by variable: m, then taps; elements */
     const Value *packed;         /* constant B: the panels (an argument); NULL: packed into scratch */
     const Ix *panel;             /* constant B: number of the first panel */
     const Ix *sk, *sn;           /* dynamic B: strides of k and n in elements */

@@ -89,6 +89,39 @@ static void row_pointers(Emit *e, const Contract *c)
     emit_line(e, "}");
 }
 
+static const Ix *at_first(Emit *e, const Contract *c, const Ix *a)
+{
+    Subst s;
+    subst_init(&s, e->p);
+    for (int i = 0; i < c->n_m; i++)
+        subst_var(&s, c->m[i], ix_int(e->p, 0));
+    for (int i = 0; i < c->n_tap; i++)
+        subst_var(&s, c->tap[i], ix_int(e->p, 0));
+    return ix_subst(&s, a);
+}
+
+/* The description from which the kernel set makes the pointers. */
+static void row_table(Emit *e, const Contract *c)
+{
+    const Ix *first[MAX_RANK];
+    emit_line(e, "sn_row_table rt;");
+    emit_line(e, "rt.n_m = %d;", c->n_m);
+    emit_line(e, "rt.n_tap = %d;", c->n_tap);
+    emit_line(e, "rt.n_cond = %d;", c->n_cond);
+    for (int i = 0; i < c->n_m + c->n_tap; i++) {
+        const Var *v = i < c->n_m ? c->m[i] : c->tap[i - c->n_m];
+        emit_line(e, "rt.extent[%d] = %s;", i, emit_ix(e, v->extent));
+        emit_line(e, "rt.stride[%d] = %s;", i, emit_ix(e, ix_muli(e->p, c->a_stride[i], 4)));
+        for (int j = 0; j < c->n_cond; j++)
+            emit_line(e, "rt.cond[%d][%d] = %s;", j, i, emit_ix(e, c->cond[j][i]));
+    }
+    for (int j = 0; j < c->n_cond; j++)
+        emit_line(e, "rt.cond0[%d] = %s;", j, emit_ix(e, c->cond0[j]));
+    for (int i = 0; i < c->a->rank; i++)
+        first[i] = at_first(e, c, c->a_idx[i]);
+    emit_line(e, "const char *row0 = %s;", address(e, c->a, first));
+}
+
 static void tile_loop_open(Emit *e, const Contract *c)
 {
     emit_line(e, "sn_i64 tiles = (block + %d) / %d, row = 0;", c->mr - 1, c->mr);
@@ -97,12 +130,8 @@ static void tile_loop_open(Emit *e, const Contract *c)
     emit_line(e, "sn_i64 mr = block / tiles + (tile < block %% tiles);");
 }
 
-static void tiles_tier1(Emit *e, const Contract *c)
+static void loop_of_pointers(Emit *e, const Contract *c, int mark)
 {
-    emit_line(e, "sn_i64 blocks = (rows + %d) / %d, block;", CONTRACT_ROWS - 1, CONTRACT_ROWS);
-    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += block, blocks--) {");
-    int mark = emit_push(e);
-    emit_line(e, "block = (rows - r0 + blocks - 1) / blocks;");
     emit_line(e, "{");
     emit_push(e);
     tile_loop_open(e, c);
@@ -112,6 +141,18 @@ static void tiles_tier1(Emit *e, const Contract *c)
     emit_line(e, "}");
     emit_pop(e, mark);
     emit_line(e, "}");
+}
+
+static void tiles_tier1(Emit *e, const Contract *c)
+{
+    emit_line(e, "sn_i64 blocks = (rows + %d) / %d, block;", CONTRACT_ROWS - 1, CONTRACT_ROWS);
+    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += block, blocks--) {");
+    int mark = emit_push(e);
+    emit_line(e, "block = (rows - r0 + blocks - 1) / blocks;");
+    if (c->tabled)
+        emit_line(e, "((sn_rows *)c->rows)(&rt, row0, zero, r0, block, %d, rp);", c->mr);
+    else
+        loop_of_pointers(e, c, mark);
     emit_line(e, "for (sn_i64 n = 0; n < columns; n += %d) {", c->nr);
     emit_push(e);
     emit_line(e, "const float *wn = w + n * taps * kc;");
@@ -202,6 +243,8 @@ void emit_contract(Emit *e, const Contract *c)
             emit_ix(e, c->rows_offset));
         emit_line(e, "sn_epilogue epilogue;");
         emit_line(e, "epilogue.bias = epilogue.res = 0;");
+        if (c->tabled)
+            row_table(e, c);
         tiles_tier1(e, c);
     } else
         sums_tier0(e, c);

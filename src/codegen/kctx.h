@@ -9,7 +9,7 @@ typedef struct sinter_kctx {
     int64_t *error;         /* error[0]: the offending index, when the kernel returns a site number */
     uint64_t seed;
     const struct Kernels *kernels; /* unused by tier 0 */
-    const void *igemm, *pack_b, *strip, *unstrip, *transpose, *depthwise; /* of the chosen instruction set */
+    const void *igemm, *pack_b, *strip, *unstrip, *transpose, *depthwise, *rows; /* of the chosen instruction set */
 } sinter_kctx;
 typedef int KernelFn(const sinter_kctx *c, void *const *buf, const int64_t *dim, int64_t lo, int64_t hi);
 

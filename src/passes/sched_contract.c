@@ -298,6 +298,49 @@ static void bind_rows(Shape *h)
     c->zero_offset = c->guard ? sched_scratch(s, ix_muli(s->p, c->k->extent, 4)) : NULL;
 }
 
+/* Takes the variables m and taps out of a form one by one; false if it is not linear in one. */
+static bool coefficients(Pool *p, const Contract *c, const Ix *a, const Ix **coef, const Ix **rest)
+{
+    for (int i = 0; i < c->n_m + c->n_tap; i++) {
+        const Var *v = i < c->n_m ? c->m[i] : c->tap[i - c->n_m];
+        coef[i] = ix_int(p, 0);
+        if (!ix_uses_var(a, v))
+            continue;
+        coef[i] = ix_coef(p, a, v, rest);
+        if (!coef[i])
+            return false;
+        a = *rest;
+    }
+    *rest = a;
+    return true;
+}
+
+/* The guard as conditions `form >= 0`, each linear in the variables. */
+static bool tabulate_guard(Pool *p, Contract *c, const Expr *g)
+{
+    if (g->kind == EX_PRIM && g->prim == P_and)
+        return tabulate_guard(p, c, g->arg[0]) && tabulate_guard(p, c, g->arg[1]);
+    if (g->kind != EX_PRIM || g->prim != P_lt || c->n_cond == NELEM(c->cond0))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (g->arg[i]->kind != EX_IX && (g->arg[i]->kind != EX_CONST || g->arg[i]->type != DT_I64))
+            return false;
+    const Ix *x = ix_of_expr(p, g->arg[0], -IX_INF, IX_INF), *y = ix_of_expr(p, g->arg[1], -IX_INF, IX_INF);
+    int n = c->n_cond++;
+    return coefficients(p, c, ix_addi(p, ix_sub(p, y, x), -1), c->cond[n], &c->cond0[n]);
+}
+
+static void tabulate_rows(Shape *h)
+{
+    Pool *p = h->s->p;
+    Contract *c = h->c;
+    const Ix *base;
+    int64_t taps = ix_is_const(c->taps) ? c->taps->c : INT64_MAX;
+    const Ix *off = place_offset(p, kernel_place(h->s->k, c->a), h->roles.a->n, c->a_idx);
+    c->tabled = taps <= 512 && c->n_m + c->n_tap <= 8 && coefficients(p, c, off, c->a_stride, &base) &&
+        (!c->guard || tabulate_guard(p, c, c->guard));
+}
+
 static bool try_contraction(Sched *s, Stmts *into, int stage)
 {
     Shape h = {.s = s, .d = s->g->stages.at[stage], .r = &s->region[stage]};
@@ -323,6 +366,7 @@ static bool try_contraction(Sched *s, Stmts *into, int stage)
     if (!(constant && bind_constant(&h)) && !bind_dynamic(&h))
         return false;
     bind_rows(&h);
+    tabulate_rows(&h);
     Stmt *call = stmt_new(s->cx, S_CALL);
     call->call = c;
     VEC_PUSH(s->cx, into, call);

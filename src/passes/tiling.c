@@ -89,7 +89,8 @@ static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, 
         if (inner <= target && tiles >= least_tiles)
             return;
         inner /= c->ext[i];
-        int64_t by_size = (c->ext[i] * inner + target - 1) / target,
+        int64_t fits = MAX(1, MIN(c->ext[i], target / inner)); /* of this axis, in a tile */
+        int64_t by_size = (c->ext[i] + fits - 1) / fits,
                 by_count = (least_tiles + tiles - 1) / tiles;
         int64_t blocks = MIN(c->ext[i], MAX(by_size, by_count));
         int64_t size = (c->ext[i] + blocks - 1) / blocks;

@@ -150,7 +150,8 @@ static int run_slice(void *arg, int64_t lo, int64_t hi, int thread)
         .strip = (const void *)k->strip,
         .unstrip = (const void *)k->unstrip,
         .transpose = (const void *)k->transpose,
-        .depthwise = (const void *)k->depthwise};
+        .depthwise = (const void *)k->depthwise,
+        .rows = (const void *)k->rows};
     return p->fn[l->step](&c, rc->step_args[l->step], rc->sym, lo, hi);
 }
 

@@ -27,6 +27,18 @@ typedef void IgemmFn(int64_t mr, int64_t nc, int64_t taps, int64_t kc, const flo
     const float *zero, const float *w, float *c, int64_t ldc, int64_t flags, const IgEpilogue *e,
     const char *prefetch);
 
+/* How the rows of A lie, for the table of row pointers: variables are those of the rows (outer to inner), then the
+ * taps. The row for a point of all variables is at  a + sum v*stride[v]  if every condition
+ * cond0[c] + sum v*cond[c][v]  is >= 0 there, else it is `zero`. */
+enum { ROW_TABLE_VARS = 8, ROW_TABLE_CONDS = 8 };
+typedef struct RowTable {
+    int64_t n_m, n_tap, n_cond;
+    int64_t extent[ROW_TABLE_VARS];
+    int64_t stride[ROW_TABLE_VARS]; /* bytes */
+    int64_t cond0[ROW_TABLE_CONDS];
+    int64_t cond[ROW_TABLE_CONDS][ROW_TABLE_VARS];
+} RowTable;
+
 typedef struct Kernels {
     const char *isa; /* "sse2" (portable C), "avx2", "avx512" */
     int lanes;       /* floats per vector */
@@ -44,6 +56,10 @@ typedef struct Kernels {
      * q < nq pixels, c < nc channels (any), in = row pointers as above (zero row for padding, aoff added). */
     void (*depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff, const float *zero,
         const float *w, int64_t ldw, float *out, int64_t ldo, const float *bias, float lo, float hi);
+    /* Row pointers for `rows` rows from number `first` on (flattened over the row variables), in tiles of at most mr
+     * rows of even height: p[tile][tap][row of the tile]. At most 512 taps. */
+    void (*rows)(const RowTable *t, const char *a, const float *zero, int64_t first, int64_t rows, int64_t mr,
+        const float **p);
 } Kernels;
 
 /* The best set that this CPU has, or the one named (NULL if this CPU lacks it or the name is unknown). */

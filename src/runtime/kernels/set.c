@@ -13,4 +13,5 @@ const Kernels NAME(kernels) = {
     .unstrip = NAME(unstrip),
     .transpose = NAME(transpose),
     .depthwise = NAME(depthwise),
+    .rows = NAME(rows),
 };

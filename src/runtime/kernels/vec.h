@@ -156,6 +156,8 @@ void NAME(pack_b)(const float *b, int64_t sk, int64_t sn, int64_t K, int64_t N, 
 void NAME(strip)(void *dst, const void *src, int64_t stride, int64_t n, int64_t elem);
 void NAME(unstrip)(void *dst, const void *src, int64_t stride, int64_t n, int64_t elem);
 void NAME(transpose)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols, int64_t elem);
+void NAME(rows)(const RowTable *t, const char *a, const float *zero, int64_t first, int64_t rows, int64_t mr,
+    const float **p);
 void NAME(depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff, const float *zero,
     const float *w, int64_t ldw, float *out, int64_t ldo, const float *bias, float lo, float hi);
 
