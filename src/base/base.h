@@ -86,6 +86,7 @@ typedef struct Arena {
     size_t used; /* in the newest chunk */
 } Arena;
 void *arena_try(Arena *a, size_t size, size_t align); /* NULL when it fails; memory is zeroed */
+void *arena_raw(Arena *a, size_t size, size_t align); /* the same, not zeroed */
 void arena_free(Arena *a);
 size_t arena_bytes(const Arena *a);
 /* What was allocated after the mark is given back by the reset. The arena keeps the memory: the same requests in the

@@ -26,6 +26,7 @@ typedef struct Tensor {
     uint64_t hash;  /* of elements that are not here (data NULL): a big constant read by graph_parse */
 } Tensor;
 Tensor *tensor_new(Ctx *cx, DType t, int rank, const int64_t *dim); /* zeroed, on 64 bytes; fails cleanly on overflow */
+Tensor *tensor_new_raw(Ctx *cx, DType t, int rank, const int64_t *dim); /* not zeroed: the caller fills all of it */
 void tensor_layout(Ctx *cx, Tensor *t, const Where *where);         /* fills count and bytes from type, rank, dim */
 
 typedef enum { V_TENSOR, V_SEQUENCE, V_OPTIONAL, V_MAP } ValueKind;

@@ -26,7 +26,7 @@ void tensor_layout(Ctx *cx, Tensor *t, const Where *where)
     t->bytes = empty ? 0 : (size_t)(bits + 7) / 8;
 }
 
-Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
+static Tensor *new_tensor(Ctx *cx, DType type, int rank, const int64_t *dim, bool zero)
 {
     Tensor *t = NEW(cx, Tensor);
     t->type = type;
@@ -35,7 +35,7 @@ Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
         t->dim[i] = dim[i];
     tensor_layout(cx, t, NULL);
     if (type != DT_STRING) {
-        t->data = arena_try(&cx->arena, t->bytes, 64);
+        t->data = (zero ? arena_try : arena_raw)(&cx->arena, t->bytes, 64);
         if (!t->data)
             ctx_fail(cx, ST_MEMORY, NULL, "out of memory for a tensor of %lld bytes",
                 (long long)t->bytes);
@@ -45,6 +45,16 @@ Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
     for (int64_t i = 0; i < t->count; i++)
         t->strings[i] = (char *)""; /* never written through */
     return t;
+}
+
+Tensor *tensor_new(Ctx *cx, DType type, int rank, const int64_t *dim)
+{
+    return new_tensor(cx, type, rank, dim, true);
+}
+
+Tensor *tensor_new_raw(Ctx *cx, DType type, int rank, const int64_t *dim)
+{
+    return new_tensor(cx, type, rank, dim, false);
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */

@@ -142,6 +142,8 @@ static float element(const float *b)
 static void pack_tap(const Pack *q, const float *b, int64_t cols, float *to)
 {
     enum { BLOCK = 16 };
+    for (int64_t k = 0; k < q->k && cols < q->nr; k++)
+        memset(to + k * q->nr + cols, 0, (size_t)(q->nr - cols) * sizeof *to);
     if (q->sn == 1) {
         for (int64_t k = 0; k < q->k; k++)
             memcpy(to + k * q->nr, b + k * q->sk, (size_t)cols * sizeof *to);
@@ -179,7 +181,7 @@ static const Value *pack_constant(Shape *h, const Pack *q, int64_t base)
     for (int i = 0; i < q->n_tap; i++)
         rows *= q->tap[i];
     int64_t dim[1] = {outer * panels * rows * q->nr};
-    Value *v = graph_constant(s->m->graph, "", tensor_new(s->cx, DT_F32, 1, dim));
+    Value *v = graph_constant(s->m->graph, "", tensor_new_raw(s->cx, DT_F32, 1, dim));
     v->origin = h->d->out->origin;
     float *to = v->data->data;
     for (int64_t o = 0; o < outer; o++) {
