@@ -28,11 +28,14 @@ Var *ix_var_new(Pool *p, const Ix *extent, const char *name)
     return v;
 }
 
+/* What a dim of unknown size is taken for when choices are priced. */
+enum { SYM_HINT = 32 };
+
 static Sym *sym_new(Pool *p, const char *name, const Expr *source, int64_t lo)
 {
     Sym *s = NEW(p->cx, Sym);
     Atom *a = NEW(p->cx, Atom);
-    *s = (Sym){p->syms.n, name, source, 1, a};
+    *s = (Sym){p->syms.n, name, source, SYM_HINT, a};
     *a = (Atom){.kind = AT_SYM, .id = p->n_atoms++, .sym = s, .lo = lo, .hi = (int64_t)1 << 40};
     VEC_PUSH(p->cx, &p->syms, s);
     return s;

@@ -26,8 +26,7 @@ typedef struct Candidate {
 
 static int64_t extent_hint(const Ix *e)
 {
-    return ix_is_const(e) ? e->c
-                          : MAX(ix_hint(e), 32); /* a symbol: typical sizes, not the default of 1 */
+    return MAX(ix_hint(e), 0);
 }
 
 static int64_t def_volume(const Def *d)
@@ -140,6 +139,27 @@ static bool outside(const Module *m, const Candidate *c, const Value *v)
     return false;
 }
 
+static int64_t region_size(const Candidate *c, const Region *region, int i)
+{
+    int64_t n = 1;
+    for (int k = 0; k < c->stage[i]->n_axes; k++)
+        n = sat_volume(n, extent_hint(region[i].span[k].cap));
+    return n;
+}
+
+/* Is the value's only reader a map of the same size? Then it is computed in the reader's memory (in_place). */
+static bool replaced(const Candidate *c, const Region *region, int i, int64_t volume)
+{
+    const Uses *u = &c->m->uses[c->stage[i]->out->id];
+    if (u->n != 1 || u->at[0]->red != RED_NONE)
+        return false;
+    for (int j = i + 1; j < c->n; j++)
+        if (c->stage[j] == u->at[0])
+            return region_size(c, region, j) == volume &&
+                dtype_bytes(u->at[0]->out->type) == dtype_bytes(c->stage[i]->out->type);
+    return false;
+}
+
 static bool legal(const Candidate *c, Tiling *t)
 {
     Module *m = c->m;
@@ -153,19 +173,30 @@ static bool legal(const Candidate *c, Tiling *t)
         tiles = sat_volume(tiles, extent_hint(t->at[i].var->extent));
     for (int i = 0; i < c->n; i++) {
         const Def *d = c->stage[i];
-        int64_t volume = 1;
-        for (int k = 0; k < d->n_axes; k++)
-            volume = sat_volume(volume, extent_hint(region[i].span[k].cap));
+        int64_t volume = region_size(c, region, i);
         tiled += sat_volume(sat_volume(volume, tiles), stage_cost(m, d));
         if (outside(m, c, d->out)) {
             if (!region_partitions(p, d, &region[i], t))
                 return false;
-        } else
+        } else if (!replaced(c, region, i, volume))
             scratch += volume * dtype_bytes(d->out->type);
     }
     if (scratch > SCRATCH_LIMIT && c->n > 1)
         return false;
     return tiled <= c->work + c->work / 7 || tiled - c->work < SMALL_WORK / 4;
+}
+
+/* Rows of the contraction, batches included: what there is besides its columns. */
+static int64_t contraction_rows(const Candidate *c)
+{
+    const Def *d = c->stage[c->contraction];
+    Roles r;
+    int64_t rows = 1;
+    contraction_roles(c->m->graph->pool, d, &r);
+    for (int k = 0; k < d->n_axes; k++)
+        if (r.role[k] != ROLE_N)
+            rows = sat_volume(rows, MAX(1, extent_hint(d->axis[k]->extent)));
+    return rows;
 }
 
 static int64_t tile_count(const Tiling *t)
@@ -188,8 +219,10 @@ bool group_tiling(Module *m, Def *const *stage, int n, Tiling *t)
     int64_t target =
         TILE_ELEMENTS / MIN(TILE_ELEMENTS, MAX(1, c.work / MAX(1, def_volume(stage[n - 1])) / 16));
     if (c.contraction >= 0 && c.n_axis)
-        target = TILE_ROWS * c.ext[c.n_axis - 1];
-    int deepest = c.contraction >= 0 ? MAX(0, c.n_axis - 1) : c.n_axis;
+        target = MAX(1, TILE_ROWS * def_volume(stage[n - 1]) / contraction_rows(&c));
+    int deepest = c.n_axis;
+    if (c.contraction >= 0 && def_volume(stage[n - 1]) > contraction_rows(&c))
+        deepest--; /* the columns stay whole */
     for (int depth = deepest; depth >= 0; depth--) {
         tile_outer(&c, MAX(target, 64), threads > 1 ? least : 1, depth, t);
         if (legal(&c, t) &&
