@@ -2,6 +2,7 @@
 #include "codegen/emit.h"
 #include "codegen/contract.h"
 #include "codegen/kctx.h"
+#include <ctype.h>
 #include <stdio.h>
 
 const char kctx_text[] =
@@ -408,8 +409,33 @@ static void body_defs(Emit *e, const Stmts *list)
     }
 }
 
+/* Hash of a kernel's text with every numbered name (variables, locals, bodies) replaced by the order of its first
+ * appearance: kernels that differ in names alone have equal signatures. */
+static uint64_t signature(Ctx *cx, const char *s, const char *end)
+{
+    Map names;
+    map_init(&names, cx);
+    uint64_t h = 0;
+    intptr_t n = 0;
+    while (s < end) {
+        const char *word = s;
+        bool digit = false;
+        for (; s < end && (*s == '_' || isalnum((unsigned char)*s)); s++)
+            digit |= isdigit((unsigned char)*s) != 0;
+        bool numbered = digit && !isdigit((unsigned char)*word);
+        s += s == word;
+        size_t len = (size_t)(s - word);
+        intptr_t seen = numbered ? (intptr_t)map_get(&names, word, len) : 0;
+        if (numbered && !seen)
+            map_put(&names, word, len, (void *)(seen = ++n));
+        h = numbered ? hash_bytes(&seen, sizeof seen, h) : hash_bytes(word, len, h);
+    }
+    return h;
+}
+
 static void emit_kernel(Emit *e, Kernel *k)
 {
+    size_t bodies = e->out->n;
     e->k = k;
     k->sites.n = 0;
     map_init(&e->memo, e->cx);
@@ -417,10 +443,13 @@ static void emit_kernel(Emit *e, Kernel *k)
     e->depth = 0;
     e->locals = 0;
     body_defs(e, &k->body);
+    uint64_t bodies_hash = signature(e->cx, e->out->s + bodies, e->out->s + e->out->n);
     emit_comment(e, k);
     buf_printf(e->out, e->t->kernel_open, k->name);
+    size_t start = e->out->n;
     e->depth = 1;
     emit_line(e, "int sn_err_v = 0, *sn_err = &sn_err_v;");
+    emit_line(e, "(void)sn_err;");
     buf_puts(e->out, e->t->parallel_open);
     int mark = emit_push(e);
     emit_tiles(e, k);
@@ -432,6 +461,7 @@ static void emit_kernel(Emit *e, Kernel *k)
         emit_line(e, "if (sn_err_v)");
         emit_line(e, "    return %d;", site);
     }
+    k->signature = bodies_hash ^ signature(e->cx, e->out->s + start, e->out->s + e->out->n);
     buf_puts(e->out, e->t->kernel_close);
     buf_putc(e->out, '\n');
 }

@@ -264,6 +264,7 @@ typedef struct Def {
     Red red;
     DType acc;
     const Expr *body;
+    VEC(const struct Node *) nodes; /* whose work it does: the one that made it, and those inlined into it */
 } Def;
 
 /* ---- text -------------------------------------------------------------------------------------- */

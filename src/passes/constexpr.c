@@ -62,7 +62,7 @@ static const Expr *evaluate(Hoist *h, const Expr *e, int n, const Var *const *v)
         out->order[k] = (int8_t)k;
         subst_var(&s, v[k], ix_of_var(p, axis[k]));
     }
-    *d = (Def){out, n, 0, axis, NULL, RED_NONE, DT_NONE, ex_subst(&s, e)};
+    *d = (Def){.out = out, .n_axes = n, .axis = axis, .body = ex_subst(&s, e)};
     out->origin = h->d->out->origin;
     Interp *it = interp_new(m->cx, p, NULL, NULL, NULL);
     out->data = interp_def(it, d);

@@ -26,6 +26,7 @@ typedef struct Inline {
     Module *m;
     Use *use; /* by value id */
     const Def *reader;
+    Def *into; /* whose loads are being replaced */
     int64_t iterations;
     Roles roles;
     bool contraction;
@@ -116,6 +117,7 @@ static const Expr *inline_load(void *user, const Expr *load)
     if (!in->use[v->id].inlined)
         return load;
     const Def *d = v->def;
+    def_add_nodes(in->m->cx, in->into, d);
     Subst s;
     subst_init(&s, in->m->graph->pool);
     for (int k = 0; k < d->n_axes; k++)
@@ -151,6 +153,7 @@ static void round_of_inlining(Module *m)
         subst_init(&s, m->graph->pool);
         s.load = inline_load;
         s.user = &in;
+        in.into = d;
         d->body = ex_subst(&s, d->body);
         Use *u = &in.use[d->out->id];
         u->cost = ex_cost(m->cx, d->body);

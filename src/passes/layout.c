@@ -154,8 +154,8 @@ static const Value *copy_with_order(Layout *l, const Value *v, int innermost)
     key[innermost] = 1;
     set_order(c, key);
     Def *d = NEW(m->cx, Def);
-    *d = (Def){c, v->rank, 0, axis, NULL, RED_NONE, DT_NONE,
-        ex_load(m->graph->pool, v, v->rank, idx)};
+    *d = (Def){
+        .out = c, .n_axes = v->rank, .axis = axis, .body = ex_load(m->graph->pool, v, v->rank, idx)};
     c->def = d;
     VEC_PUSH(m->cx, &l->defs, d);
     VEC_PUSH(m->cx, &l->copies, ((Copy){v, c, innermost}));

@@ -20,15 +20,48 @@ static Value *copy_of(Module *m, const Value *v)
         idx[k] = ix_of_var(g->pool, axis[k]);
     }
     Def *d = NEW(m->cx, Def);
-    *d = (Def){c, v->rank, 0, axis, NULL, RED_NONE, DT_NONE, ex_load(g->pool, v, v->rank, idx)};
+    *d = (Def){.out = c, .n_axes = v->rank, .axis = axis, .body = ex_load(g->pool, v, v->rank, idx)};
     c->def = d;
     VEC_PUSH(m->cx, &m->defs, d);
     return c;
 }
 
+/* --keep: the outputs of the named nodes are materialised. */
+static void mark_kept(Module *m)
+{
+    for (const char *const *name = m->opt.keep; name && *name; name++) {
+        bool found = false;
+        for (int i = 0; i < m->graph->nodes.n; i++) {
+            const Node *n = m->graph->nodes.at[i];
+            if (strcmp(n->name, *name) && strcmp(node_where(n).node, *name))
+                continue;
+            found = true;
+            for (int j = 0; j < n->n_out; j++)
+                if (n->out[j])
+                    n->out[j]->keep = true;
+        }
+        if (!found)
+            ctx_report(m->cx, ST_USAGE, &(Where){.node = *name},
+                "there is no node named %s to keep (or it was folded into a constant)", *name);
+    }
+    ctx_check(m->cx);
+}
+
+void def_add_nodes(Ctx *cx, Def *d, const Def *from)
+{
+    for (int i = 0; i < from->nodes.n; i++) {
+        bool known = false;
+        for (int j = 0; j < d->nodes.n && !known; j++)
+            known = d->nodes.at[j] == from->nodes.at[i];
+        if (!known)
+            VEC_PUSH(cx, &d->nodes, from->nodes.at[i]);
+    }
+}
+
 void pass_lower(Module *m)
 {
     Graph *g = m->graph;
+    mark_kept(m);
     for (int i = 0; i < g->nodes.n; i++)
         for (int j = 0; j < g->nodes.at[i]->defs.n; j++)
             VEC_PUSH(m->cx, &m->defs, g->nodes.at[i]->defs.at[j]);
@@ -150,8 +183,10 @@ void pass_cse(Module *m)
         Def *d = m->defs.at[i];
         replace_body(&c, d);
         const Value *found = find_same(&c, d);
-        if (found && !d->out->is_output && !d->out->keep)
-            c.same[d->out->id] = found;
+        if (!found || d->out->is_output || d->out->keep)
+            continue;
+        c.same[d->out->id] = found;
+        def_add_nodes(m->cx, found->def, d);
     }
     pass_dce(m);
 }

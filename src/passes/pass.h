@@ -97,6 +97,7 @@ void pass_memplan(Module *m); /* buffers and steps */
 bool fold_node(Module *m, Node *n);
 
 bool value_is_const(const Value *v);
+void def_add_nodes(Ctx *cx, Def *d, const Def *from); /* d does the work of from's nodes too */
 void account_edges(Module *m); /* notes edges and the unfused counts, before inlining */
 
 /* ---- contractions (roles.c) -------------------------------------------------------------------- */

@@ -232,14 +232,17 @@ static const char *kernel_name(Sched *s)
 
 static void kernel_nodes(Sched *s)
 {
-    s->k->nodes = NEW_N(s->cx, const Node *, s->g->stages.n);
-    for (int i = 0; i < s->g->stages.n; i++) {
-        const Node *n = s->g->stages.at[i]->out->origin;
-        bool known = !n;
-        for (int j = 0; j < s->k->n_nodes && !known; j++)
-            known = s->k->nodes[j] == n;
-        if (!known)
-            s->k->nodes[s->k->n_nodes++] = n;
+    Def all = {0};
+    for (int i = 0; i < s->g->stages.n; i++)
+        def_add_nodes(s->cx, &all, s->g->stages.at[i]);
+    s->k->nodes = all.nodes.at;
+    s->k->n_nodes = all.nodes.n;
+    for (int i = 1; i < all.nodes.n; i++) { /* in the order of the model */
+        const Node *x = all.nodes.at[i];
+        int j = i;
+        for (; j > 0 && all.nodes.at[j - 1]->id > x->id; j--)
+            all.nodes.at[j] = all.nodes.at[j - 1];
+        all.nodes.at[j] = x;
     }
 }
 
