@@ -27,6 +27,7 @@ struct Contract {
     const Ix *panel;             /* constant B: number of the first panel */
     const Ix *sk, *sn;           /* dynamic B: strides of k and n in elements */
     const Ix *pack_offset, *rows_offset, *zero_offset; /* scratch, in bytes */
+    const Ix *ldw; /* depthwise: B's columns are the lanes, its taps lie ldw elements apart; else NULL */
     int mr, nr;
 };
 void contract_print(Buf *b, const Contract *c);

@@ -21,6 +21,8 @@ const char kctx_text[] =
     "sn_row_table;\n"
     "typedef void sn_rows(const sn_row_table *t, const char *a, const float *zero, sn_i64 first, sn_i64 rows,\n"
     "    sn_i64 mr, const float **p);\n"
+    "typedef void sn_depthwise(sn_i64 nq, sn_i64 nc, sn_i64 taps, const float *const *in, sn_i64 aoff,\n"
+    "    const float *zero, const float *w, sn_i64 ldw, float *out, sn_i64 ldo, const float *bias, float lo, float hi);\n"
     "typedef void sn_transpose(void *to, sn_i64 ldt, const void *from, sn_i64 ldf, sn_i64 rows, sn_i64 cols, sn_i64 elem);\n"
     "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float *out);\n"
     "SN_FN sn_i64 sn_fdiv(sn_i64 a, sn_i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"

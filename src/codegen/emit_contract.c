@@ -174,13 +174,28 @@ static void tiles_tier1(Emit *e, const Contract *c)
     emit_line(e, "}");
 }
 
+static void rows_of_depthwise(Emit *e, const Contract *c)
+{
+    emit_line(e, "for (sn_i64 r0 = 0; r0 < rows; r0 += %d) {", CONTRACT_ROWS);
+    int mark = emit_push(e);
+    emit_line(e, "sn_i64 block = sn_imin(rows - r0, %d);", CONTRACT_ROWS);
+    emit_line(e, "((sn_rows *)c->rows)(&rt, row0, zero, r0, block, 1, rp);");
+    emit_line(e, "((sn_depthwise *)c->depthwise)(block, columns, taps, rp, 0, zero, w, %s,", emit_ix(e, c->ldw));
+    emit_line(e, "    out + r0 * ldc, ldc, 0, sn_f32(0xff800000u), sn_f32(0x7f800000u));");
+    emit_pop(e, mark);
+    emit_line(e, "}");
+}
+
 static void sums_tier0(Emit *e, const Contract *c)
 {
     emit_line(e, "for (sn_i64 row = 0; row < rows; row++)");
     emit_line(e, "for (sn_i64 n = 0; n < columns; n++) {");
     int mark = emit_push(e);
     unflatten_row(e, c, "row");
-    emit_line(e, "const float *wn = w + n / %d * %d * taps * kc + n %% %d;", c->nr, c->nr, c->nr);
+    if (c->ldw)
+        emit_line(e, "const float *wn = w + n;");
+    else
+        emit_line(e, "const float *wn = w + n / %d * %d * taps * kc + n %% %d;", c->nr, c->nr, c->nr);
     emit_line(e, "float sum = 0;");
     int inner[MAX_RANK];
     for (int i = 0; i < c->n_tap; i++) {
@@ -191,10 +206,16 @@ static void sums_tier0(Emit *e, const Contract *c)
     if (c->guard)
         emit_line(e, "if (%s)", emit_ex(e, c->guard));
     emit_line(e, "    p = (const float *)(%s);", address(e, c->a, c->a_idx));
-    emit_line(e, "for (sn_i64 k = 0; k < kc; k++, wn += %d) {", c->nr);
-    emit_line(e, "    float product = p[k] * *wn;");
-    emit_line(e, "    sum = sum + product;");
-    emit_line(e, "}");
+    if (c->ldw) {
+        emit_line(e, "float product = p[n] * *wn;");
+        emit_line(e, "sum = sum + product;");
+        emit_line(e, "wn += %s;", emit_ix(e, c->ldw));
+    } else {
+        emit_line(e, "for (sn_i64 k = 0; k < kc; k++, wn += %d) {", c->nr);
+        emit_line(e, "    float product = p[k] * *wn;");
+        emit_line(e, "    sum = sum + product;");
+        emit_line(e, "}");
+    }
     for (int i = c->n_tap - 1; i >= 0; i--)
         close_loop(e, inner[i]);
     emit_line(e, "out[row * ldc + n] = sum;");
@@ -225,7 +246,9 @@ void emit_contract(Emit *e, const Contract *c)
     emit_line(e, "const sn_i64 rows = %s, columns = %s, taps = %s;", emit_ix(e, c->rows),
         emit_ix(e, c->n->extent), emit_ix(e, c->taps));
     emit_line(e, "const sn_i64 kc = %s, ldc = %s;", emit_ix(e, c->k->extent), emit_ix(e, c->ldc));
-    if (c->packed) {
+    if (c->ldw)
+        emit_line(e, "const float *w = (const float *)(%s);", address(e, c->b, c->b_idx));
+    else if (c->packed) {
         const Place *pl = kernel_place(e->k, c->packed);
         emit_line(e, "const float *w = (const float *)%s + %s * taps * kc * %d;", emit_ptr(e, pl),
             emit_ix(e, c->panel), c->nr);
@@ -245,7 +268,10 @@ void emit_contract(Emit *e, const Contract *c)
         emit_line(e, "epilogue.bias = epilogue.res = 0;");
         if (c->tabled)
             row_table(e, c);
-        tiles_tier1(e, c);
+        if (c->ldw)
+            rows_of_depthwise(e, c);
+        else
+            tiles_tier1(e, c);
     } else
         sums_tier0(e, c);
     emit_pop(e, mark);

@@ -111,5 +111,8 @@ typedef struct Roles {
 } Roles;
 /* Is d a float32 contraction that the microkernel can do? B is the operand to be packed: a constant if any is. */
 bool contraction_roles(Pool *p, const Def *d, Roles *r);
+/* The factors of a float32 sum of products, guard and constant sorted out; no roles. */
+bool product_factors(const Def *d, Roles *r);
+bool load_uses_var(const Expr *load, const Var *v);
 int ex_cost(Ctx *cx, const Expr *e); /* in cheap operations */
 #endif

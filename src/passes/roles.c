@@ -15,7 +15,7 @@ static const Expr *factor_load(const Expr *e, const Expr **guard)
     return e->kind == EX_LOAD && e->type == DT_F32 ? e : NULL;
 }
 
-static bool load_uses(const Expr *load, const Var *v)
+bool load_uses_var(const Expr *load, const Var *v)
 {
     for (int i = 0; i < load->n; i++)
         if (ix_uses_var(load->idx[i], v))
@@ -23,7 +23,7 @@ static bool load_uses(const Expr *load, const Var *v)
     return false;
 }
 
-bool contraction_roles(Pool *p, const Def *d, Roles *r)
+bool product_factors(const Def *d, Roles *r)
 {
     const Expr *ga, *gb;
     if (d->red != RED_SUM || d->acc != DT_F32 || d->out->type != DT_F32 ||
@@ -40,10 +40,17 @@ bool contraction_roles(Pool *p, const Def *d, Roles *r)
         ga = gb;
     }
     r->guard = ga;
+    return true;
+}
+
+bool contraction_roles(Pool *p, const Def *d, Roles *r)
+{
+    if (!product_factors(d, r))
+        return false;
     int n_m = 0, n_n = 0;
     for (int k = 0; k < d->n_axes; k++) {
         bool one = ix_is(d->axis[k]->extent, 1);
-        bool a = load_uses(r->a, d->axis[k]), b = load_uses(r->b, d->axis[k]);
+        bool a = load_uses_var(r->a, d->axis[k]), b = load_uses_var(r->b, d->axis[k]);
         r->role[k] = a && b ? ROLE_BATCH : b ? ROLE_N : ROLE_M;
         n_m += !one && r->role[k] == ROLE_M;
         n_n += !one && r->role[k] == ROLE_N;
@@ -51,7 +58,7 @@ bool contraction_roles(Pool *p, const Def *d, Roles *r)
     int64_t terms = 1;
     for (int k = 0; k < d->n_red; k++) {
         bool one = ix_is(d->red_axis[k]->extent, 1);
-        if (!one && (!load_uses(r->a, d->red_axis[k]) || !load_uses(r->b, d->red_axis[k])))
+        if (!one && (!load_uses_var(r->a, d->red_axis[k]) || !load_uses_var(r->b, d->red_axis[k])))
             return false;
         terms *= ix_is_const(d->red_axis[k]->extent) ? d->red_axis[k]->extent->c : 64;
     }

@@ -39,5 +39,6 @@ Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const I
 void sched_scalar(Sched *s, Stmts *into, int stage); /* any stage, element by element */
 /* Vector bodies and contractions; 0 or false if the stage is not of their kind. */
 int sched_vector(Sched *s, Stmts *into, int stage); /* how many stages it took; 0: none */
+bool sched_depthwise(Sched *s, Stmts *into, int stage); /* sums over windows, channel by channel */
 bool sched_contraction(Sched *s, Stmts *into, int stage);
 #endif

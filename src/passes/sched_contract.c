@@ -376,6 +376,104 @@ static bool try_contraction(Sched *s, Stmts *into, int stage)
     return true;
 }
 
+/* ---- depthwise --------------------------------------------------------------------------------- */
+
+/* Every output has its own weights: the columns are the lanes of all three. */
+static bool depthwise_roles(Shape *h, const Place *out)
+{
+    h->n_axis = -1;
+    for (int k = 0; k < h->d->n_axes; k++) {
+        bool one = ix_is(h->d->axis[k]->extent, 1);
+        if (!one && ix_is(out->stride[k], 1))
+            h->n_axis = k;
+        h->roles.role[k] = ROLE_M;
+    }
+    for (int k = 0; k < h->d->n_axes; k++)
+        if (k != h->n_axis && load_uses_var(h->roles.b, h->d->axis[k]))
+            return false;
+    if (h->n_axis < 0)
+        return false;
+    h->roles.role[h->n_axis] = ROLE_N;
+    return true;
+}
+
+static bool unit_coefficient(Pool *p, const Place *pl, const Expr *load, const Var *v)
+{
+    const Ix *rest, *coef = ix_coef(p, place_offset(p, pl, load->n, load->idx), v, &rest);
+    return coef && ix_is(coef, 1);
+}
+
+/* B's taps must lie evenly: the last tap variable ldw apart, those before it by whole rows of it. */
+static bool depthwise_weights(Shape *h)
+{
+    Sched *s = h->s;
+    Contract *c = h->c;
+    const Place *pl = kernel_place(s->k, c->b);
+    const Ix *off = place_offset(s->p, pl, h->roles.b->n, h->roles.b->idx), *rest;
+    const Ix *step = NULL;
+    for (int i = c->n_tap - 1; i >= 0; i--) {
+        const Ix *coef = ix_uses_var(off, c->tap[i]) ? ix_coef(s->p, off, c->tap[i], &rest) : NULL;
+        if (!coef || (step && coef != step))
+            return false;
+        if (i == c->n_tap - 1)
+            c->ldw = coef;
+        step = ix_mul(s->p, coef, c->tap[i]->extent);
+    }
+    const Var *zero[MAX_RANK + 1];
+    int n = 0;
+    for (; n < c->n_tap; n++)
+        zero[n] = c->tap[n];
+    zero[n++] = c->n;
+    for (int i = 0; i < h->roles.b->n; i++)
+        c->b_idx[i] = at_zero(s->p, ix_subst(&h->subst, h->roles.b->idx[i]), n, zero);
+    return c->n_tap > 0;
+}
+
+static bool try_depthwise(Sched *s, Stmts *into, int stage)
+{
+    Shape h = {.s = s, .d = s->g->stages.at[stage], .r = &s->region[stage]};
+    if (!product_factors(h.d, &h.roles) || ex_reads_data(h.roles.a) || ex_reads_data(h.roles.b))
+        return false;
+    Contract *c = h.c = NEW(s->cx, Contract);
+    *c = (Contract){.out = h.d->out, .a = h.roles.a->value, .b = h.roles.b->value, .mr = 1, .nr = 1};
+    bool is_row[MAX_RANK] = {false};
+    const Place a = *sched_place(s, c->a, false), b = *sched_place(s, c->b, false);
+    const Place out = *sched_place(s, h.d->out, true);
+    if (!depthwise_roles(&h, &out) || !unit_coefficient(s->p, &a, h.roles.a, h.d->axis[h.n_axis]) ||
+        !unit_coefficient(s->p, &b, h.roles.b, h.d->axis[h.n_axis]) ||
+        (h.roles.guard && ex_uses_var(h.roles.guard, h.d->axis[h.n_axis])))
+        return false;
+    for (int k = 0; k < h.d->n_red; k++)
+        if (!ix_is(h.d->red_axis[k]->extent, 1))
+            c->tap[c->n_tap++] = h.d->red_axis[k];
+    if (!collapse_rows(&h, &out, is_row))
+        c->ldc = ix_int(s->p, 0);
+    into = make_loops(&h, into, is_row);
+    c->k = c->n; /* the lanes are what a row holds */
+    if (!depthwise_weights(&h))
+        return false;
+    bind_rows(&h);
+    for (int i = 0; i < h.roles.a->n; i++)
+        c->a_idx[i] = at_zero(s->p, c->a_idx[i], 1, &c->n);
+    c->zero_offset = c->guard ? sched_scratch(s, ix_muli(s->p, h.r->span[h.n_axis].cap, 4)) : NULL;
+    tabulate_rows(&h);
+    if (!c->tabled)
+        return false;
+    Stmt *call = stmt_new(s->cx, S_CALL);
+    call->call = c;
+    VEC_PUSH(s->cx, into, call);
+    return true;
+}
+
+bool sched_depthwise(Sched *s, Stmts *into, int stage)
+{
+    int before = into->n;
+    if (try_depthwise(s, into, stage))
+        return true;
+    into->n = before;
+    return false;
+}
+
 bool sched_contraction(Sched *s, Stmts *into, int stage)
 {
     int before = into->n;

@@ -95,7 +95,7 @@ int sched_vector(Sched *s, Stmts *into, int stage)
     if (n)
         nest_emit(nest, into);
     else
-        n = sched_passes(s, into, stage);
+        n = sched_depthwise(s, into, stage) ? 1 : sched_passes(s, into, stage);
     if (!n)
         n = sched_transpose(s, into, stage);
     return n;
