@@ -93,14 +93,15 @@ static void walk(const Case *c, bool once, int64_t step)
     for (int64_t n = 1; n <= calls; n += step) {
         f.fail_at = n;
         sinter_code code = work(c, &f);
-        if (code != SINTER_ERR_MEMORY && !(once && code == SINTER_OK))
+        if (code != SINTER_ERR_MEMORY && code != SINTER_OK)
             fail_msg("call %lld of %lld: code %d", (long long)n, (long long)calls, code);
         failures += code != SINTER_OK;
         if (f.live)
             fail_msg("call %lld of %lld: %lld bytes leaked", (long long)n, (long long)calls,
                 (long long)f.live);
     }
-    assert_true(failures > 5);
+    /* A few calls are for speed only: without them all goes well. */
+    assert_true(once ? failures > 0 : failures >= (calls + step - 1) / step - 4);
     f.fail_at = 0;
     assert_int_equal(work(c, &f), SINTER_OK);
 }

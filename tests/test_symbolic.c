@@ -75,104 +75,49 @@ static void check_all_sizes(Pb model, const char *first, const char *second)
 static void products_softmax_and_normalization_of_any_batch_and_length(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "x", DT_F32, "batch,seq,12");
-    net_weight(&g, "w", "12,20");
-    net_weight(&g, "b", "20");
-    net_weight(&g, "scale", "20");
-    net_weight(&g, "bias", "20");
-    net_node(&g, "MatMul", "x,w", "xw", "");
-    net_node(&g, "Add", "xw,b", "xwb", "");
-    net_node(&g, "Softmax", "xwb", "soft", "axis=-1");
-    net_node(&g, "Softmax", "xwb", "over_seq", "axis=1");
-    net_node(&g, "Add", "soft,over_seq", "sum", "");
-    net_node(&g, "LayerNormalization", "sum,scale,bias", "y", "axis=-1");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "batch,seq,20");
-    check_all_sizes(pb_model(&g), "batch", "seq");
+    check_all_sizes(net_normalized(), "batch", "seq");
 }
 
 static void products_of_two_inputs_that_share_dims(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "q", DT_F32, "batch,seq,16");
-    net_io(&g, GRAPH_INPUT, "k", DT_F32, "batch,seq,16");
-    net_io(&g, GRAPH_INPUT, "v", DT_F32, "batch,seq,16");
-    net_node(&g, "Transpose", "k", "kt", "perm=[0,2,1]");
-    net_node(&g, "MatMul", "q,kt", "scores", "");
-    net_node(&g, "Softmax", "scores", "p", "axis=-1");
-    net_node(&g, "MatMul", "p,v", "y", "");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "batch,seq,16");
-    check_all_sizes(pb_model(&g), "batch", "seq");
+    check_all_sizes(net_attention(), "batch", "seq");
 }
 
 static void convolution_and_pooling_of_any_height_and_width(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "x", DT_F32, "1,3,h,w");
-    net_weight(&g, "k", "4,3,3,3");
-    net_weight(&g, "b", "4");
-    net_weight(&g, "k2", "4,4,1,1");
-    net_node(&g, "Conv", "x,k,b", "c", "pads=[2,2,2,2]");
-    net_node(&g, "Relu", "c", "r", "");
-    net_node(&g, "MaxPool", "r", "p", "kernel_shape=[2,2] strides=[2,2]");
-    net_node(&g, "Conv", "p,k2", "y", "");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "1,4,h2,w2");
-    check_all_sizes(pb_model(&g), "h", "w");
+    check_all_sizes(net_pooled(), "h", "w");
 }
 
 static void reshape_to_what_remains(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "x", DT_F32, "batch,seq,6");
-    net_weight(&g, "w", "3,5");
-    net_ints(&g, "shape", "-1,3");
-    net_node(&g, "Reshape", "x,shape", "rows", "");
-    net_node(&g, "MatMul", "rows,w", "y", "");
-    net_node(&g, "Relu", "rows", "z", "");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "n,5");
-    net_io(&g, GRAPH_OUTPUT, "z", DT_F32, "n,3");
-    check_all_sizes(pb_model(&g), "batch", "seq");
+    check_all_sizes(net_reshaped(), "batch", "seq");
 }
 
 static void concatenation_along_symbolic_axes(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "a", DT_F32, "n,4");
-    net_io(&g, GRAPH_INPUT, "b", DT_F32, "m,4");
-    net_weight(&g, "w", "4,4");
-    net_node(&g, "MatMul", "a,w", "aw", "");
-    net_node(&g, "Concat", "aw,b,a", "all", "axis=0");
-    net_node(&g, "Exp", "all", "y", "");
-    net_node(&g, "ReduceSum", "y", "total", "keepdims=0");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "k,4");
-    net_io(&g, GRAPH_OUTPUT, "total", DT_F32, "");
-    check_all_sizes(pb_model(&g), "n", "m");
+    check_all_sizes(net_joined(), "n", "m");
 }
 
 static void slices_that_end_where_the_axis_does(void **state)
 {
     (void)state;
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "x", DT_F32, "n,m");
-    net_ints(&g, "one", "1");
-    net_ints(&g, "last", "-1");
-    net_ints(&g, "most", "9223372036854775807");
-    net_ints(&g, "least", "-9223372036854775807");
-    net_ints(&g, "axis0", "0");
-    net_ints(&g, "axis1", "1");
-    net_ints(&g, "two", "2");
-    net_node(&g, "Slice", "x,one,most,axis0,two", "odd", "");
-    net_node(&g, "Slice", "odd,last,least,axis1,last", "back", "");
-    net_node(&g, "Slice", "x,one,last,axis1", "inner", "");
-    net_node(&g, "Neg", "back", "y", "");
-    net_node(&g, "Tanh", "inner", "z", "");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "p,q");
-    net_io(&g, GRAPH_OUTPUT, "z", DT_F32, "r,s");
-    check_all_sizes(pb_model(&g), "n", "m");
+    check_all_sizes(net_sliced(), "n", "m");
+}
+
+static void upscaling_of_any_height_and_width(void **state)
+{
+    (void)state;
+    check_all_sizes(net_upscaled(), "h", "w");
+}
+
+static void depthwise_convolutions_of_any_height_and_width(void **state)
+{
+    (void)state;
+    check_all_sizes(net_mobile(), "h", "w");
 }
 
 static void the_small_network_of_other_tests(void **state)
@@ -218,6 +163,8 @@ int main(void)
         cmocka_unit_test(products_softmax_and_normalization_of_any_batch_and_length),
         cmocka_unit_test(products_of_two_inputs_that_share_dims),
         cmocka_unit_test(convolution_and_pooling_of_any_height_and_width),
+        cmocka_unit_test(upscaling_of_any_height_and_width),
+        cmocka_unit_test(depthwise_convolutions_of_any_height_and_width),
         cmocka_unit_test(reshape_to_what_remains),
         cmocka_unit_test(concatenation_along_symbolic_axes),
         cmocka_unit_test(slices_that_end_where_the_axis_does),

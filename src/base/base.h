@@ -89,8 +89,8 @@ void *arena_try(Arena *a, size_t size, size_t align); /* NULL when it fails; mem
 void *arena_raw(Arena *a, size_t size, size_t align); /* the same, not zeroed */
 void arena_free(Arena *a);
 size_t arena_bytes(const Arena *a);
-/* What was allocated after the mark is given back by the reset. The arena keeps the memory: the same requests in the
- * same order then succeed without the allocator. */
+/* What was allocated after the mark is given back by the reset. The arena keeps the memory: no more requests than
+ * before then succeed without the allocator. */
 typedef struct ArenaMark {
     Chunk *chunk;
     size_t used;

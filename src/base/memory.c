@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Big blocks (packed weights, the run's arena) ask for huge pages: far fewer page faults and TLB misses. */
+/* Big blocks (packed weights, the run's arena) ask for huge pages: far fewer page faults and TLB
+ * misses. */
 enum { HUGE_PAGE = 2 << 20 };
 
 static void *libc_get(void *user, size_t size, size_t align)
@@ -49,7 +50,7 @@ void alloc_put(Alloc *a, void *p, size_t size)
     if (!p)
         return;
     __atomic_sub_fetch(&a->live_bytes, (int64_t)size, __ATOMIC_RELAXED);
-    a->put(a->user, p, size);
+    a->put(a->user, p, MAX(size, (size_t)1));
 }
 
 struct Chunk {
@@ -137,6 +138,24 @@ size_t arena_bytes(const Arena *a)
 
 ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->chunks, a->used}; }
 
+/* Several spare chunks become one that is as large as all, so that whatever the next requests are,
+ * they fit if they are no more than those before. Without memory for it the chunks stay what they
+ * are. */
+static void join_spares(Arena *a)
+{
+    if (!a->spare || !a->spare->next)
+        return;
+    size_t size = a->chunks ? a->chunks->size - a->used : 0;
+    for (const Chunk *c = a->spare; c; c = c->next)
+        size += c->size;
+    Chunk *one = alloc_get(a->alloc, size, CHUNK_HEADER);
+    if (!one)
+        return;
+    free_chunks(a, a->spare);
+    *one = (Chunk){NULL, size};
+    a->spare = one;
+}
+
 void arena_reset(Arena *a, ArenaMark mark)
 {
     while (a->chunks != mark.chunk) {
@@ -146,4 +165,5 @@ void arena_reset(Arena *a, ArenaMark mark)
         a->spare = c;
     }
     a->used = mark.used;
+    join_spares(a);
 }

@@ -225,8 +225,8 @@ static void plan_steps(sinter_run_context *rc, Interp *it)
 static void take_memory(sinter_run_context *rc)
 {
     const Module *m = &rc->program->m;
-    grow(rc, &rc->arena, &rc->arena_bytes, (size_t)rc->arena_used + 64);
-    grow(rc, &rc->scratch, &rc->scratch_bytes, rc->scratch_stride * (size_t)m->opt.threads + 64);
+    grow(rc, &rc->arena, &rc->arena_bytes, (size_t)rc->arena_used);
+    grow(rc, &rc->scratch, &rc->scratch_bytes, rc->scratch_stride * (size_t)m->opt.threads);
     for (int i = 0; i < m->buffers.n; i++)
         if (m->buffers.at[i]->kind == BUF_ARENA)
             rc->ptr[i] = rc->arena + rc->offset[i];

@@ -257,7 +257,8 @@ sinter_code sinter_run(sinter_run_context *rc, const sinter_value *const *inputs
     if (!rc || (n_inputs && !inputs) || (n_outputs && !outputs))
         return api_error(err, SINTER_ERR_USAGE,
             "sinter_run: context, inputs and outputs must not be NULL");
-    ctx_reset(&rc->cx, rc->start);
     Run r = {rc, inputs, n_inputs, outputs, n_outputs};
-    return api_call(&rc->cx, run, &r, err);
+    sinter_code code = api_call(&rc->cx, run, &r, err);
+    ctx_reset(&rc->cx, rc->start); /* now, so that the next run finds its memory in one piece */
+    return code;
 }

@@ -125,28 +125,6 @@ void net_node(Pb *g, const char *op, const char *inputs, const char *outputs, co
     pb_msg(g, GRAPH_NODE, &node);
 }
 
-Pb net_small(void)
-{
-    Pb g = {0};
-    net_io(&g, GRAPH_INPUT, "x", DT_F32, "batch,seq,8");
-    net_weight(&g, "w", "8,8");
-    net_weight(&g, "b", "8");
-    net_weight(&g, "v", "16,3");
-    net_ints(&g, "flat", "-1,16");
-    net_node(&g, "MatMul", "x,w", "xw", "");
-    net_node(&g, "Add", "xw,b", "xwb", "");
-    net_node(&g, "Softmax", "xwb", "soft", "axis=-1");
-    net_node(&g, "Mul", "soft,x", "gated", "");
-    net_node(&g, "Concat", "gated,x", "both", "axis=2");
-    net_node(&g, "Reshape", "both,flat", "rows", "");
-    net_node(&g, "MatMul", "rows,v", "rv", "");
-    net_node(&g, "Relu", "rv", "y", "");
-    net_node(&g, "ReduceMean", "both", "mean", "axes=[1] keepdims=0");
-    net_io(&g, GRAPH_OUTPUT, "y", DT_F32, "rows,3");
-    net_io(&g, GRAPH_OUTPUT, "mean", DT_F32, "batch,16");
-    return pb_model(&g);
-}
-
 Pb net_file(const char *path)
 {
     char full[512];

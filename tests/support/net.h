@@ -19,8 +19,17 @@ void net_ints(Pb *g, const char *name, const char *list);   /* an int64 constant
 /* The node is called like its (first) output. */
 void net_node(Pb *g, const char *op, const char *inputs, const char *outputs, const char *attrs);
 
-/* A symbolic model of 9 nodes: products, softmax, reduction, reshape, concatenation. */
-Pb net_small(void);
+/* net_models.c: their inputs have the symbolic dims that stand behind. */
+Pb net_small(void);      /* 9 nodes: products, softmax, reduction, reshape, concatenation; batch, seq */
+Pb net_normalized(void); /* product, softmax over two axes, layer normalization; batch, seq */
+Pb net_attention(void);  /* of three inputs; batch, seq */
+Pb net_pooled(void);     /* convolutions around a pooling; h, w */
+Pb net_upscaled(void);   /* convolutions, depth to space; h, w */
+Pb net_mobile(void);     /* strided, depthwise, pointwise convolutions with a residual, Gemm; h, w */
+Pb net_reshaped(void);   /* batch, seq */
+Pb net_joined(void);     /* concatenation of two inputs; n, m */
+Pb net_sliced(void);     /* backwards, strided; n, m */
+
 /* models/mnist8_cnn and its recorded data. */
 Pb net_file(const char *path); /* beneath the source folder */
 sinter_value *net_value(const char *path);
