@@ -24,7 +24,9 @@ const char kctx_text[] =
     "typedef void sn_depthwise(sn_i64 nq, sn_i64 nc, sn_i64 taps, const float *const *in, sn_i64 aoff,\n"
     "    const float *zero, const float *w, sn_i64 ldw, float *out, sn_i64 ldo, const float *bias, float lo, float hi);\n"
     "typedef void sn_transpose(void *to, sn_i64 ldt, const void *from, sn_i64 ldf, sn_i64 rows, sn_i64 cols, sn_i64 elem);\n"
-    "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float *out);\n"
+    "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float *out);\n";
+
+const char index_text[] =
     "SN_FN sn_i64 sn_fdiv(sn_i64 a, sn_i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
     "SN_FN sn_i64 sn_fmod(sn_i64 a, sn_i64 b) { return a - sn_fdiv(a, b) * b; }\n"
     "SN_FN sn_i64 sn_imin(sn_i64 a, sn_i64 b) { return a < b ? a : b; }\n"
@@ -148,34 +150,46 @@ const char *emit_ptr(Emit *e, const Place *pl)
 {
     if (pl->arg >= 0)
         return ctx_printf(e->cx, "((char *)buf[%d])", pl->arg);
-    return ctx_printf(e->cx, "(c->scratch + %s)", emit_ix(e, pl->offset));
+    return ctx_printf(e->cx, "(%s + %s)", e->t->scratch, emit_ix(e, pl->offset));
 }
 
-/* Indices that data chose are checked against the tensor before they are used. */
-void emit_check(Emit *e, const Value *v, const Ix *const *idx)
+/* Indices that data chose are checked against the tensor before they are used. Where the kernel
+ * can't return, what follows must hold back: it is guarded by the local whose name is returned. */
+const char *emit_check(Emit *e, const Value *v, const Ix *const *idx)
 {
+    const char *guard = NULL;
     for (int i = 0; i < v->rank; i++) {
         if (!ix_reads_data(idx[i]))
             continue;
         const char *at = ctx_printf(e->cx, "x%d", e->locals++);
         emit_line(e, "sn_i64 %s = %s;", at, emit_ix(e, idx[i]));
-        emit_line(e, "if ((sn_u64)%s >= (sn_u64)%s) {", at, emit_ix(e, v->dim[i]));
-        emit_line(e, "    c->error[0] = %s;", at);
-        emit_line(e, "    return %d;", emit_site(e, v, "an index is out of range"));
+        const char *dim = emit_ix(e, v->dim[i]);
+        if (e->t->goes_on && !guard) {
+            guard = ctx_printf(e->cx, "in%d", e->locals++);
+            emit_line(e, "bool %s = true;", guard);
+        }
+        emit_line(e, "if ((sn_u64)%s >= (sn_u64)%s) {", at, dim);
+        e->t->fail(e, emit_site(e, v, "an index is out of range"), at);
+        if (guard)
+            emit_line(e, "    %s = false;", guard);
         emit_line(e, "}");
     }
+    return guard;
 }
 
 static const char *emit_load(Emit *e, const Expr *x)
 {
     const Place *pl = kernel_place(e->k, x->value);
-    emit_check(e, x->value, x->idx);
+    const char *guard = emit_check(e, x->value, x->idx);
     const char *at = emit_ix(e, place_offset(e->p, pl, x->n, x->idx));
     Buf b;
     buf_init(&b, e->cx);
     spell_load(&b, x->type, emit_ptr(e, pl), at);
     const char *name = new_local(e, x);
-    emit_line(e, "%s %s = %s;", spell_ctype(x->type), name, b.s);
+    if (guard)
+        emit_line(e, "%s %s = %s ? %s : 0;", spell_ctype(x->type), name, guard, b.s);
+    else
+        emit_line(e, "%s %s = %s;", spell_ctype(x->type), name, b.s);
     return name;
 }
 
@@ -303,7 +317,7 @@ static void emit_transpose(Emit *e, const Stmt *s)
     int bytes = dtype_bytes(s->value->type);
     const PortRef *from = &s->port[0];
     const Place *to = kernel_place(e->k, s->value), *src = kernel_place(e->k, from->value);
-    emit_check(e, from->value, from->idx);
+    const char *guard = emit_check(e, from->value, from->idx);
     const char *at =
         emit_ix(e, ix_muli(e->p, place_offset(e->p, to, s->value->rank, s->idx), bytes));
     const char *in =
@@ -316,8 +330,9 @@ static void emit_transpose(Emit *e, const Stmt *s)
         return;
     }
     const char *type = spell_memtype(s->value->type);
-    emit_line(e, "for (sn_i64 r = 0; r < %s; r++)", rows);
-    emit_line(e, "    for (sn_i64 l = 0; l < %s; l++)", lanes);
+    if (guard)
+        emit_line(e, "if (%s)", guard);
+    emit_line(e, e->t->plane, rows, lanes);
     emit_line(e, "        ((%s *)(%s + %s))[r * %s + l] = ((const %s *)(%s + %s))[l * %s + r];",
         type, emit_ptr(e, to), at, ldt, type, emit_ptr(e, src), in, ldf);
 }
@@ -452,16 +467,19 @@ static void emit_kernel(Emit *e, Kernel *k)
     e->depth = 1;
     emit_line(e, "int sn_err_v = 0, *sn_err = &sn_err_v;");
     emit_line(e, "(void)sn_err;");
+    if (e->t->begin)
+        e->t->begin(e);
     buf_puts(e->out, e->t->parallel_open);
     int mark = emit_push(e);
     emit_tiles(e, k);
-    emit_stmts(e, &k->body);
+    e->t->stmts(e, &k->body);
     emit_pop(e, mark);
     emit_line(e, "}");
     if (k->divides) {
         int site = emit_site(e, k->args.at[0], "integer division by zero");
-        emit_line(e, "if (sn_err_v)");
-        emit_line(e, "    return %d;", site);
+        emit_line(e, "if (sn_err_v) {");
+        e->t->fail(e, site, NULL);
+        emit_line(e, "}");
     }
     k->signature = bodies_hash ^ signature(e->cx, e->out->s + start, e->out->s + e->out->n);
     buf_puts(e->out, e->t->kernel_close);
@@ -472,20 +490,22 @@ static void emit_all(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, con
     const Target *t)
 {
     Emit e = {.cx = cx, .p = pool, .out = out, .o = o, .t = t};
+    for (int i = 0; t->prelude[i]; i++)
+        buf_puts(out, t->prelude[i]);
+    buf_putc(out, '\n');
     for (int i = 0; i < n; i++)
         emit_kernel(&e, k[i]);
 }
 
-/* CUDA's kernels are C's with other spellings. */
+/* There are no tiers: all bodies and contractions are written out. */
 void emit_cuda(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o)
 {
-    emit_all(out, cx, pool, k, n, o, &target_cuda);
+    EmitOptions plain = *o;
+    plain.tier = 0;
+    emit_all(out, cx, pool, k, n, &plain, &target_cuda);
 }
 
 void emit_c(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o)
 {
-    buf_puts(out, body_c_prelude);
-    buf_puts(out, kctx_text);
-    buf_putc(out, '\n');
     emit_all(out, cx, pool, k, n, o, &target_c);
 }

@@ -22,8 +22,7 @@ void emit_body_def(Emit *e, const Stmt *s)
     ((Stmt *)s)->acc = e->n_bodies++;
     const char *name = ctx_printf(e->cx, "b%d", s->acc);
     if (!as_bytes(e, s)) {
-        body_print_c(e->out, s->vec, name);
-        buf_printf(e->out, "static const char %s_pool[8];\n", name);
+        e->t->body_def(e, s, name);
         return;
     }
     BodyCode code = body_encode(e->cx, s->vec, e->o->isa, false);
@@ -46,6 +45,7 @@ void emit_body_call(Emit *e, const Stmt *s)
     int n = MAX(1, s->n_ports);
     emit_line(e, "void *pp[%d];", n);
     emit_line(e, "sn_i64 ss[%d];", n);
+    const char *guard = "";
     for (int i = 0; i < s->n_ports; i++) {
         const PortRef *r = &s->port[i];
         if (r->scalar) {
@@ -54,7 +54,9 @@ void emit_body_call(Emit *e, const Stmt *s)
             emit_line(e, "ss[%d] = 0;", i);
             continue;
         }
-        emit_check(e, r->value, r->idx);
+        const char *in = emit_check(e, r->value, r->idx);
+        if (in)
+            guard = ctx_printf(e->cx, "%s%s%s", guard, guard[0] ? " && " : "", in);
         const Place *pl = kernel_place(e->k, r->value);
         int bytes = dtype_bytes(r->value->type);
         const char *at =
@@ -63,6 +65,8 @@ void emit_body_call(Emit *e, const Stmt *s)
         emit_line(e, "ss[%d] = %s;", i, emit_ix(e, ix_muli(e->p, r->step, bytes)));
     }
     const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
+    if (guard[0])
+        emit_line(e, "if (%s)", guard);
     emit_line(e, "b%d(pp, ss, %s, %s, b%d_pool);", s->acc, lanes, rows, s->acc);
     emit_pop(e, mark);
     emit_line(e, "}");

@@ -27,28 +27,29 @@ static const char *var_name(Emit *e, const Var *v)
     return ctx_printf(e->cx, "%s%d", v->name, v->id);
 }
 
-static const char *address(Emit *e, const Value *v, const Ix *const *idx)
+const char *emit_address(Emit *e, const Value *v, const Ix *const *idx)
 {
     const Place *pl = kernel_place(e->k, v);
     const Ix *off = ix_muli(e->p, place_offset(e->p, pl, v->rank, idx), dtype_bytes(v->type));
     return ctx_printf(e->cx, "%s + %s", emit_ptr(e, pl), emit_ix(e, off));
 }
 
-static void open_loop(Emit *e, const Var *v)
+void emit_loop_open(Emit *e, const Var *v)
 {
     const char *name = var_name(e, v);
     emit_line(e, "for (sn_i64 %s = 0; %s < %s; %s++) {", name, name, emit_ix(e, v->extent), name);
     emit_push(e);
 }
 
-static void close_loop(Emit *e, int mark)
+void emit_loop_close(Emit *e, int mark)
 {
     emit_pop(e, mark);
     emit_line(e, "}");
 }
 
-/* Names `row` as the row variables, the last fastest. */
-static void unflatten_row(Emit *e, const Contract *c, const char *row)
+/* Names `row` as the row variables, the last fastest; or assigns to what is called like them with a
+ * suffix. */
+void emit_row_vars(Emit *e, const Contract *c, const char *type, const char *suffix, const char *row)
 {
     for (int i = c->n_m - 1; i >= 0; i--) {
         const char *ext = emit_ix(e, c->m[i]->extent);
@@ -56,9 +57,10 @@ static void unflatten_row(Emit *e, const Contract *c, const char *row)
         for (int j = i + 1; j < c->n_m; j++)
             inner = ix_mul(e->p, inner, c->m[j]->extent);
         if (i == 0)
-            emit_line(e, "sn_i64 %s = (%s) / %s;", var_name(e, c->m[i]), row, emit_ix(e, inner));
+            emit_line(e, "%s%s%s = (%s) / %s;", type, var_name(e, c->m[i]), suffix, row,
+                emit_ix(e, inner));
         else
-            emit_line(e, "sn_i64 %s = (%s) / %s %% %s;", var_name(e, c->m[i]), row,
+            emit_line(e, "%s%s%s = (%s) / %s %% %s;", type, var_name(e, c->m[i]), suffix, row,
                 emit_ix(e, inner), ext);
     }
 }
@@ -68,23 +70,23 @@ static void row_pointers(Emit *e, const Contract *c)
 {
     emit_line(e, "for (sn_i64 r = 0; r < mr; r++) {");
     int mark = emit_push(e);
-    unflatten_row(e, c, "r0 + row + r");
+    emit_row_vars(e, c, "sn_i64 ", "", "r0 + row + r");
     emit_line(e, "const float **p = rp + row * taps + r;");
     int inner[MAX_RANK];
     for (int i = 0; i < c->n_tap; i++) {
         inner[i] = e->scope_keys.n;
-        open_loop(e, c->tap[i]);
+        emit_loop_open(e, c->tap[i]);
     }
     if (c->guard) {
         const char *g = emit_ex(e, c->guard);
         emit_line(e, "*p = zero;");
         emit_line(e, "if (%s)", g);
-        emit_line(e, "    *p = (const float *)(%s);", address(e, c->a, c->a_idx));
+        emit_line(e, "    *p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
     } else
-        emit_line(e, "*p = (const float *)(%s);", address(e, c->a, c->a_idx));
+        emit_line(e, "*p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
     emit_line(e, "p += mr;");
     for (int i = c->n_tap - 1; i >= 0; i--)
-        close_loop(e, inner[i]);
+        emit_loop_close(e, inner[i]);
     emit_pop(e, mark);
     emit_line(e, "}");
 }
@@ -119,7 +121,7 @@ static void row_table(Emit *e, const Contract *c)
         emit_line(e, "rt.cond0[%d] = %s;", j, emit_ix(e, c->cond0[j]));
     for (int i = 0; i < c->a->rank; i++)
         first[i] = at_first(e, c, c->a_idx[i]);
-    emit_line(e, "const char *row0 = %s;", address(e, c->a, first));
+    emit_line(e, "const char *row0 = %s;", emit_address(e, c->a, first));
 }
 
 static void tile_loop_open(Emit *e, const Contract *c)
@@ -191,7 +193,7 @@ static void sums_tier0(Emit *e, const Contract *c)
     emit_line(e, "for (sn_i64 row = 0; row < rows; row++)");
     emit_line(e, "for (sn_i64 n = 0; n < columns; n++) {");
     int mark = emit_push(e);
-    unflatten_row(e, c, "row");
+    emit_row_vars(e, c, "sn_i64 ", "", "row");
     if (c->ldw)
         emit_line(e, "const float *wn = w + n;");
     else
@@ -200,12 +202,12 @@ static void sums_tier0(Emit *e, const Contract *c)
     int inner[MAX_RANK];
     for (int i = 0; i < c->n_tap; i++) {
         inner[i] = e->scope_keys.n;
-        open_loop(e, c->tap[i]);
+        emit_loop_open(e, c->tap[i]);
     }
     emit_line(e, "const float *p = zero;");
     if (c->guard)
         emit_line(e, "if (%s)", emit_ex(e, c->guard));
-    emit_line(e, "    p = (const float *)(%s);", address(e, c->a, c->a_idx));
+    emit_line(e, "    p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
     if (c->ldw) {
         emit_line(e, "float product = p[n] * *wn;");
         emit_line(e, "sum = sum + product;");
@@ -217,7 +219,7 @@ static void sums_tier0(Emit *e, const Contract *c)
         emit_line(e, "}");
     }
     for (int i = c->n_tap - 1; i >= 0; i--)
-        close_loop(e, inner[i]);
+        emit_loop_close(e, inner[i]);
     emit_line(e, "out[row * ldc + n] = sum;");
     emit_pop(e, mark);
     emit_line(e, "}");
@@ -227,7 +229,7 @@ static void sums_tier0(Emit *e, const Contract *c)
 static void pack(Emit *e, const Contract *c)
 {
     emit_line(e, "float *w = (float *)(c->scratch + %s);", emit_ix(e, c->pack_offset));
-    emit_line(e, "const float *b = (const float *)(%s);", address(e, c->b, c->b_idx));
+    emit_line(e, "const float *b = (const float *)(%s);", emit_address(e, c->b, c->b_idx));
     const char *sk = emit_ix(e, c->sk), *sn = emit_ix(e, c->sn);
     if (e->o->tier == 1) {
         emit_line(e, "((sn_pack_b *)c->pack_b)(b, %s, %s, kc, columns, w);", sk, sn);
@@ -241,20 +243,25 @@ static void pack(Emit *e, const Contract *c)
 
 void emit_contract(Emit *e, const Contract *c)
 {
+    if (e->t->contract) {
+        e->t->contract(e, c);
+        return;
+    }
     emit_line(e, "{");
     int mark = emit_push(e);
     emit_line(e, "const sn_i64 rows = %s, columns = %s, taps = %s;", emit_ix(e, c->rows),
         emit_ix(e, c->n->extent), emit_ix(e, c->taps));
+    emit_line(e, "(void)taps;");
     emit_line(e, "const sn_i64 kc = %s, ldc = %s;", emit_ix(e, c->k->extent), emit_ix(e, c->ldc));
     if (c->ldw)
-        emit_line(e, "const float *w = (const float *)(%s);", address(e, c->b, c->b_idx));
+        emit_line(e, "const float *w = (const float *)(%s);", emit_address(e, c->b, c->b_idx));
     else if (c->packed) {
         const Place *pl = kernel_place(e->k, c->packed);
         emit_line(e, "const float *w = (const float *)%s + %s * taps * kc * %d;", emit_ptr(e, pl),
             emit_ix(e, c->panel), c->nr);
     } else
         pack(e, c);
-    emit_line(e, "float *out = (float *)(%s);", address(e, c->out, c->out_idx));
+    emit_line(e, "float *out = (float *)(%s);", emit_address(e, c->out, c->out_idx));
     if (c->zero_offset) {
         emit_line(e, "float *zero = (float *)(c->scratch + %s);", emit_ix(e, c->zero_offset));
         emit_line(e, "for (sn_i64 k = 0; k < kc; k++)");

@@ -10,7 +10,8 @@ const char body_c_prelude[] =
     "#elif defined(__GNUC__) && !defined(__TINYC__)\n"
     "#pragma GCC optimize(\"fp-contract=off\")\n"
     "#endif\n"
-    "#if defined(__TINYC__)\n"
+    "#if defined(SN_FN)\n" /* said by the target */
+    "#elif defined(__TINYC__)\n"
     "#define SN_FN static inline\n"
     "#else\n"
     "#define SN_FN static inline __attribute__((unused))\n"
@@ -28,6 +29,7 @@ const char body_c_prelude[] =
     /* Infinity and NaN have no literal that all three compilers read. */
     "SN_FN float sn_f32(sn_u32 u) { sn_bits v; v.u = u; return v.f; }\n"
     "SN_FN double sn_f64(sn_u64 u) { sn_bits64 v; v.u = u; return v.f; }\n"
+    "#if !defined(SN_LIBM)\n"
     "float sqrtf(float); float expf(float); float logf(float); float powf(float, float);\n"
     "float erff(float); float tanhf(float); float sinf(float); float cosf(float);\n"
     "float tanf(float);\n"
@@ -42,6 +44,7 @@ const char body_c_prelude[] =
     "double cosh(double); double asinh(double); double acosh(double); double atanh(double);\n"
     "double floor(double); double ceil(double); double trunc(double); double rint(double);\n"
     "double fabs(double); double fmod(double, double);\n"
+    "#endif\n"
     /* NaN if either operand is NaN; the first operand on a tie, which tells -0 from +0. */
     "SN_FN float sn_minf(float a, float b) { return b < a || b != b ? b : a; }\n"
     "SN_FN float sn_maxf(float a, float b) { return b > a || b != b ? b : a; }\n"
