@@ -13,6 +13,11 @@ uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
 {
     const unsigned char *s = p;
     uint64_t h = seed ^ n;
+    if (n == 4) { /* most keys are an id: without calls to memcpy and memcmp */
+        uint32_t id;
+        memcpy(&id, s, 4);
+        return mix(h, id);
+    }
     for (; n >= 8; n -= 8, s += 8) {
         uint64_t w;
         memcpy(&w, s, 8);
@@ -27,6 +32,11 @@ void map_init(Map *m, Ctx *cx) { *m = (Map){.cx = cx}; }
 
 static const char tombstone_key;
 
+static inline bool same_key(const void *a, const void *b, size_t len)
+{
+    return len == 4 ? memcmp(a, b, 4) == 0 : memcmp(a, b, len) == 0;
+}
+
 /* The slot that holds the key, or the first free one for it. */
 static MapSlot *probe(const Map *m, const void *key, size_t len, uint64_t hash)
 {
@@ -37,7 +47,7 @@ static MapSlot *probe(const Map *m, const void *key, size_t len, uint64_t hash)
             return free_slot ? free_slot : s;
         if (s->key == &tombstone_key)
             free_slot = free_slot ? free_slot : s;
-        else if (s->hash == hash && s->len == len && memcmp(s->key, key, len) == 0)
+        else if (s->hash == hash && s->len == len && same_key(s->key, key, len))
             return s;
     }
 }

@@ -115,13 +115,28 @@ typedef struct Report {
     Buf b, steps;
     const char *target;
     int tier;
+    const Buffer **buffer; /* by value id */
+    const Group **group;   /* by value id: the group that computes it */
 } Report;
+
+/* Fills the tables. */
+static void index_values(Report *r)
+{
+    const Module *m = &r->p->m;
+    r->buffer = NEW_N(&r->cx, const Buffer *, m->graph->values.n);
+    r->group = NEW_N(&r->cx, const Group *, m->graph->values.n);
+    for (int i = 0; i < m->buffers.n; i++)
+        r->buffer[m->buffers.at[i]->value->id] = m->buffers.at[i];
+    for (int i = 0; i < m->groups.n; i++)
+        for (int j = 0; j < m->groups.at[i]->stages.n; j++)
+            r->group[m->groups.at[i]->stages.at[j]->out->id] = m->groups.at[i];
+}
 
 static int64_t value_bytes(const Report *r, const Value *v)
 {
-    for (int i = 0; r->rc && i < r->p->m.buffers.n; i++)
-        if (r->p->m.buffers.at[i]->value == v)
-            return r->rc->bytes[i];
+    const Buffer *b = r->rc ? r->buffer[v->id] : NULL;
+    if (b)
+        return r->rc->bytes[b->id];
     int64_t n = dtype_bytes(v->type);
     for (int k = 0; k < v->rank; k++)
         n *= MAX(0, ix_hint(v->dim[k]));
@@ -142,21 +157,12 @@ static void json_dims(Report *r)
     buf_putc(&r->b, '}');
 }
 
-static Group *group_of(const Module *m, const Value *v)
-{
-    for (int i = 0; i < m->groups.n; i++)
-        for (int j = 0; j < m->groups.at[i]->stages.n; j++)
-            if (m->groups.at[i]->stages.at[j]->out == v)
-                return m->groups.at[i];
-    return NULL;
-}
-
 /* What became of an edge: the value's definition went into its readers; one kernel holds both; or
  * memory. */
 static void json_edge(Report *r, const Edge *e)
 {
     const Module *m = &r->p->m;
-    const Group *from = group_of(m, e->value);
+    const Group *from = r->group[e->value->id];
     const char *fate = "inlined", *reason = "", *unlock = "";
     if (from && !m->home[e->value->id])
         fate = "tile-local";
@@ -205,6 +211,7 @@ static void report(void *arg)
     Report *r = arg;
     const Module *m = &r->p->m;
     Buf *b = &r->b;
+    index_values(r);
     int nests = 0, contractions = 0, values = 0;
     int64_t bytes = 0;
     buf_init(b, &r->cx);
@@ -317,6 +324,7 @@ static void emit(void *arg)
 {
     Report *r = arg;
     const Module *m = &r->p->m;
+    index_values(r);
     buf_init(&r->b, &r->cx);
     buf_init(&r->steps, &r->cx);
     bool cuda = !strncmp(r->target, "cuda", 4);
