@@ -240,8 +240,22 @@ static const Expr *arrange_constant(void *user, const Expr *load)
     return load;
 }
 
-static const Var *lane_axis(const Def *d)
+/* The variable that the lanes will be: of a reduction, the one along which its largest operand is contiguous, if it
+ * reduces that; else the innermost axis of the result. */
+static const Var *lane_axis(Module *m, const Def *d)
 {
+    Largest l = {NULL, 0};
+    if (d->red != RED_NONE)
+        ex_visit_loads(m->cx, d->body, find_largest, &l);
+    for (int i = l.load ? l.load->n - 1 : -1; i >= 0; i--) {
+        int k = l.load->value->order[i];
+        if (ix_is(l.load->value->dim[k], 1))
+            continue;
+        for (int r = 0; r < d->n_red; r++)
+            if (ix_uses_var(l.load->idx[k], d->red_axis[r]))
+                return d->red_axis[r];
+        break;
+    }
     for (int i = d->n_axes - 1; i >= 0; i--)
         if (!ix_is(d->axis[d->out->order[i]]->extent, 1))
             return d->axis[d->out->order[i]];
@@ -250,7 +264,7 @@ static const Var *lane_axis(const Def *d)
 
 static void arrange_constants(Layout *l, Def *d)
 {
-    Lanes u = {l, lane_axis(d)};
+    Lanes u = {l, lane_axis(l->m, d)};
     if (!u.lane)
         return;
     Subst s;

@@ -12,6 +12,8 @@ typedef struct Sched {
     Tiling tiling;
     Region *region; /* by stage */
     const Ix *scratch; /* bytes used so far */
+    int end;           /* stages before this one may share a nest */
+    int depth;         /* of splits */
 } Sched;
 
 /* Is the value read outside its group, or an output? Such values live in buffers. */
@@ -38,6 +40,8 @@ Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const I
 
 void sched_scalar(Sched *s, Stmts *into, int stage); /* any stage, element by element */
 /* Vector bodies and contractions; 0 or false if the stage is not of their kind. */
+/* A map with a condition on one of its axes, as two maps over parts of it. */
+int sched_split(Sched *s, Stmts *into, int stage);
 int sched_vector(Sched *s, Stmts *into, int stage); /* how many stages it took; 0: none */
 bool sched_depthwise(Sched *s, Stmts *into, int stage); /* sums over windows, channel by channel */
 bool sched_contraction(Sched *s, Stmts *into, int stage);

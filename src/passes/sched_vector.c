@@ -7,7 +7,7 @@
 static bool widest_frame(Sched *s, int first, Frame *best)
 {
     bool found = false;
-    for (int i = first; i < s->g->stages.n; i++) {
+    for (int i = first; i < s->end; i++) {
         Frame f;
         Roles r;
         if (contraction_roles(s->p, s->g->stages.at[i], &r) || !stage_frame(s, i, &f))
@@ -24,7 +24,7 @@ static int fill_nest(Nest *nest, Sched *s, int first, const Frame *f)
 {
     nest_init(nest, s, f);
     int i = first;
-    while (i < s->g->stages.n && nest_add(nest, i))
+    while (i < s->end && nest_add(nest, i))
         i++;
     return i - first;
 }
@@ -98,5 +98,7 @@ int sched_vector(Sched *s, Stmts *into, int stage)
         n = sched_depthwise(s, into, stage) ? 1 : sched_passes(s, into, stage);
     if (!n)
         n = sched_transpose(s, into, stage);
+    if (!n)
+        n = sched_split(s, into, stage);
     return n;
 }

@@ -281,6 +281,7 @@ static void schedule_group(Module *m, Group *g)
         VEC_PUSH(m->cx, &s.k->tile, s.tiling.at[i].var);
         s.k->tiles = ix_mul(s.p, s.k->tiles, s.tiling.at[i].var->extent);
     }
+    s.end = n;
     for (int i = 0; i < n;)
         i += schedule_stages(&s, i);
     s.k->scratch = s.scratch;

@@ -160,6 +160,20 @@ static bool replaced(const Candidate *c, const Region *region, int i, int64_t vo
     return false;
 }
 
+/* A tile's columns must begin at a panel of B. */
+static bool whole_panels(const Candidate *c, const Region *r)
+{
+    const Def *d = c->stage[c->contraction];
+    Pool *p = c->m->graph->pool;
+    Roles roles;
+    contraction_roles(p, d, &roles);
+    for (int k = 0; k < d->n_axes; k++)
+        if (roles.role[k] == ROLE_N && !r->span[k].full &&
+            !ix_is(ix_mod(p, r->span[k].lo, ix_int(p, c->m->opt.nr)), 0))
+            return false;
+    return true;
+}
+
 static bool legal(const Candidate *c, Tiling *t)
 {
     Module *m = c->m;
@@ -173,6 +187,8 @@ static bool legal(const Candidate *c, Tiling *t)
         tiles = sat_volume(tiles, extent_hint(t->at[i].var->extent));
     for (int i = 0; i < c->n; i++) {
         const Def *d = c->stage[i];
+        if (i == c->contraction && !whole_panels(c, &region[i]))
+            return false;
         int64_t volume = region_size(c, region, i);
         tiled += sat_volume(sat_volume(volume, tiles), stage_cost(m, d));
         if (outside(m, c, d->out)) {
