@@ -138,7 +138,8 @@ static void count_uses(Inline *in)
         Def *d = in->m->defs.at[i];
         in->reader = d;
         in->iterations = hint_volume(d);
-        in->contraction = contraction_roles(in->m->graph->pool, d, &in->roles);
+        in->contraction = contraction_roles(in->m->graph->pool, d, &in->roles) ||
+            (product_factors(d, &in->roles) && (in->roles.guard || d->n_red > 1)); /* a window */
         ex_visit_loads(in->m->cx, d->body, count_use, in);
     }
 }

@@ -22,7 +22,10 @@ static void find_largest(void *user, const Expr *load, bool in_index)
 {
     Largest *l = user;
     int64_t n = hint_bytes(load->value);
-    if (!in_index && (!l->load || n > l->bytes)) {
+    bool weights = value_is_const(load->value), had = l->load && !value_is_const(l->load->value);
+    if (in_index || (weights && had))
+        return;
+    if (!l->load || n > l->bytes || (!had && !weights)) {
         l->load = load;
         l->bytes = n;
     }
@@ -68,8 +71,11 @@ static void contraction_order(const Def *d, const Roles *r)
             last_m = k;
     }
     static const int rank[] = {[ROLE_M] = 0, [ROLE_BATCH] = 1, [ROLE_N] = 2};
-    for (int k = 0; k < d->n_axes && first_n < last_m; k++)
-        key[k] = rank[r->role[k]];
+    /* Of several N axes the longest is the innermost: it is the one that panels run along. */
+    for (int k = 0; k < d->n_axes && first_n < last_m; k++) {
+        int64_t extent = MIN(ix_hint(d->axis[k]->extent), 1 << 24);
+        key[k] = (rank[r->role[k]] << 25) + (r->role[k] == ROLE_N ? (int)extent : 0);
+    }
     set_order(d->out, key);
 }
 
