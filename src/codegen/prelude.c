@@ -5,12 +5,13 @@
  * them. Contraction into FMA is switched off in the text itself, so that the meaning does not hang
  * on a flag. */
 const char body_c_prelude[] =
-    "#if defined(__clang__)\n"
+    "#if defined(SN_FN)\n" /* the target said what its compiler wants */
+    "#elif defined(__clang__)\n"
     "#pragma STDC FP_CONTRACT OFF\n"
     "#elif defined(__GNUC__) && !defined(__TINYC__)\n"
     "#pragma GCC optimize(\"fp-contract=off\")\n"
     "#endif\n"
-    "#if defined(SN_FN)\n" /* said by the target */
+    "#if defined(SN_FN)\n"
     "#elif defined(__TINYC__)\n"
     "#define SN_FN static inline\n"
     "#else\n"
@@ -29,7 +30,7 @@ const char body_c_prelude[] =
     /* Infinity and NaN have no literal that all three compilers read. */
     "SN_FN float sn_f32(sn_u32 u) { sn_bits v; v.u = u; return v.f; }\n"
     "SN_FN double sn_f64(sn_u64 u) { sn_bits64 v; v.u = u; return v.f; }\n"
-    "#if !defined(SN_LIBM)\n"
+    "#if !defined(SN_LIBM)\n" /* else the compiler knows them */
     "float sqrtf(float); float expf(float); float logf(float); float powf(float, float);\n"
     "float erff(float); float tanhf(float); float sinf(float); float cosf(float);\n"
     "float tanf(float);\n"
