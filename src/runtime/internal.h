@@ -80,11 +80,12 @@ sinter_options api_options(const sinter_options *o);
 
 /* bind.c: dims from inputs, guards, buffer sizes, the arena's plan. Raises on mismatch. */
 void context_bind(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs);
-/* Takes the planned memory; refuses if that and the outputs that the context makes are more than max_memory. */
+/* Takes the planned memory; refuses if that and the outputs that the context makes are more than
+ * max_memory. */
 void context_memory(sinter_run_context *rc, sinter_value *const *outputs);
 /* plan.c: offsets for intervals; returns the total. */
-int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset,
-    int64_t *bound);
+int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const int *last,
+    int64_t *offset, int64_t *bound);
 
 /* A copy that sinter_text_free frees; NUL-terminated; NULL when out of memory. */
 void *text_copy(const void *p, size_t n);

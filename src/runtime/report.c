@@ -229,7 +229,8 @@ static void report(void *arg)
         ",\"threads\":%d,\"isa\":\"%s\",\"nodes_imported\":%d,\"nodes_final\":%d,\"groups\":%d",
         m->opt.threads, m->opt.isa, m->graph->nodes_imported, m->nodes_final, m->groups.n);
     buf_printf(b,
-        ",\"launches\":%d,\"library_calls\":0,\"unique_kernels\":%d,\"loop_nests\":%d,\"contractions\":%d",
+        ",\"launches\":%d,\"library_calls\":0,\"unique_kernels\":%d,\"loop_nests\":%d"
+        ",\"contractions\":%d",
         m->steps.n, unique_kernels(r), nests, contractions);
     buf_printf(b, ",\"materialised\":{\"count\":%d,\"bytes\":%lld}", values, (long long)bytes);
     buf_printf(b, ",\"unfused\":{\"launches\":%d,\"materialised\":{\"count\":%lld,\"bytes\":%lld}}",
@@ -344,13 +345,16 @@ static void emit(void *arg)
     steps_json(r);
 }
 
-sinter_code sinter_emit(const sinter_program *program, const char *target, int tier, char **source,
-    char **json, sinter_error *err)
+sinter_code sinter_emit(const sinter_program *program, const sinter_run_context *context,
+    const char *target, int tier, char **source, char **json, sinter_error *err)
 {
     if (!program || !target || !source || !json)
         return api_error(err, SINTER_ERR_USAGE, "sinter_emit: no argument may be NULL");
     *source = *json = NULL;
-    Report r = {.p = program, .target = target, .tier = tier};
+    Report r = {.p = program,
+        .rc = context && context->planned ? context : NULL,
+        .target = target,
+        .tier = tier};
     ctx_init(&r.cx, (Alloc *)&program->alloc);
     pthread_mutex_lock((pthread_mutex_t *)&program->emitting);
     sinter_code code = api_call(&r.cx, emit, &r, err);

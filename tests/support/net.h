@@ -20,12 +20,12 @@ void net_ints(Pb *g, const char *name, const char *list);   /* an int64 constant
 void net_node(Pb *g, const char *op, const char *inputs, const char *outputs, const char *attrs);
 
 /* net_models.c: their inputs have the symbolic dims that stand behind. */
-Pb net_small(void);      /* 9 nodes: products, softmax, reduction, reshape, concatenation; batch, seq */
+Pb net_small(void);      /* 9 nodes: products, softmax, mean, reshape, concatenation; batch, seq */
 Pb net_normalized(void); /* product, softmax over two axes, layer normalization; batch, seq */
 Pb net_attention(void);  /* of three inputs; batch, seq */
 Pb net_pooled(void);     /* convolutions around a pooling; h, w */
 Pb net_upscaled(void);   /* convolutions, depth to space; h, w */
-Pb net_mobile(void);     /* strided, depthwise, pointwise convolutions with a residual, Gemm; h, w */
+Pb net_mobile(void);     /* depthwise convolution with a residual, pooling, Gemm; h, w */
 Pb net_reshaped(void);   /* batch, seq */
 Pb net_joined(void);     /* concatenation of two inputs; n, m */
 Pb net_sliced(void);     /* backwards, strided; n, m */
@@ -43,13 +43,15 @@ typedef struct Session {
 } Session;
 /* Load, compile, context: the first error; what was made is released by session_close. */
 sinter_code session_try(Session *s, const Pb *model, const sinter_options *o);
-void session_open(Session *s, const Pb *model, const sinter_options *o); /* an error fails the test */
+/* The same; an error fails the test. */
+void session_open(Session *s, const Pb *model, const sinter_options *o);
 void session_close(Session *s);
 sinter_options net_options(int level, int threads, const char *isa);
 
 /* A float tensor of its own memory with random elements in [-1, 1). */
 sinter_value *net_random(int rank, const int64_t *dim, uint64_t seed);
-/* Same type and shape, and elements within 1e-4 of the largest; integers equal. Else the test fails saying `what`. */
+/* Same type and shape, and elements within 1e-4 of the largest; integers equal. Else the test fails
+ * saying `what`. */
 void assert_close(const sinter_value *got, const sinter_value *want, const char *what);
 void assert_same(const sinter_value *got, const sinter_value *want); /* to the bit */
 #endif
