@@ -131,7 +131,8 @@ SINTER_API void sinter_program_free(sinter_program *program);
 SINTER_API sinter_code sinter_report(const sinter_program *program, const sinter_run_context *context, char **json,
     sinter_error *err);
 /* The generated source: target "c" or "cuda", tier 0 or 1; and the steps as JSON (program.json of the contract). */
-SINTER_API sinter_code sinter_emit(const sinter_program *program, const char *target, int tier, char **source,
+SINTER_API sinter_code sinter_emit(const sinter_program *program, const sinter_run_context *context,
+    const char *target, int tier, char **source,
     char **steps_json, sinter_error *err);
 SINTER_API void sinter_text_free(char *text);
 

@@ -426,7 +426,7 @@ static void null_is_refused_and_freed(void **state)
     assert_int_equal(sinter_value_parse(NULL, 1, &value, NULL, &e), SINTER_ERR_USAGE);
     assert_int_equal(sinter_value_serialize(NULL, "", (void **)&text, NULL, &e), SINTER_ERR_USAGE);
     assert_int_equal(sinter_report(NULL, NULL, &text, &e), SINTER_ERR_USAGE);
-    assert_int_equal(sinter_emit(s.program, NULL, 0, &text, &text, &e), SINTER_ERR_USAGE);
+    assert_int_equal(sinter_emit(s.program, NULL, NULL, 0, &text, &text, &e), SINTER_ERR_USAGE);
     assert_int_equal(sinter_input(NULL, 0, &io), SINTER_ERR_USAGE);
     assert_int_equal(sinter_input(s.model, 0, NULL), SINTER_ERR_USAGE);
     assert_int_equal(sinter_model_problem(NULL, 0, &e), SINTER_ERR_USAGE);
