@@ -162,9 +162,10 @@ exported_names() {
         nm $options --defined-only "$build/$lib" |
             awk -v lib=$lib 'NF == 3 && $3 !~ /^sinter_/ { print lib " exports " $3 }'
     done
+    [ -f "$build/libsinter.so" ] || return
     grep -E '^SINTER_API ' include/sinter.h | grep -oE 'sinter_[a-z0-9_]+\(' | tr -d '(' | sort \
         >"$build/declared"
-    nm -D --defined-only "$build/libsinter.so" 2>/dev/null | awk '{ print $3 }' | sort |
+    nm -D --defined-only "$build/libsinter.so" | awk '{ print $3 }' | sort |
         diff "$build/declared" - |
         sed -n 's/^< \(.*\)/declared, not exported: \1/p; s/^> \(.*\)/exported, not declared: \1/p'
 }

@@ -477,7 +477,8 @@ BodyCode body_encode(Ctx *cx, const Body *b, const char *isa, bool streaming_sto
     g.measuring = false;
     gen_function(&g, MAX(more, 0), g.most);
     VConst *pool = NEW_N(cx, VConst, v.pool.n + 2);
-    memcpy(pool, v.pool.at, (size_t)v.pool.n * sizeof *pool);
+    if (v.pool.n) // memcpy refuses NULL even for no bytes
+        memcpy(pool, v.pool.at, (size_t)v.pool.n * sizeof *pool);
     memset(pool + v.pool.n, 255, sizeof *pool);
     return (BodyCode){g.x.bytes.at, (size_t)g.x.bytes.n, (const uint8_t *)pool,
         (size_t)(v.pool.n + 2) * 32};

@@ -5,11 +5,14 @@
 #     sh run.sh SINTER BIN [--bless]         BIN: the folder with outcheck
 #     sh run.sh SINTER BIN --only PATTERN    cases whose name matches, saying why each fails
 #
+# MODES='fused nofuse' in the environment says in which modes; a case that is unsupported when it
+# should not be is so in both, and runs once.
 # Ends with "N passed, M failed"; expected_failures.txt is a ratchet (tests/models/ratchet.sh).
 set -eu
 sinter=$1 outcheck=$2/outcheck action=${3:-} only=${4:-*}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-jobs=${JOBS:-2}
+modes=${MODES:-fused nofuse}
+jobs=${JOBS:-2} limit=${CPU_LIMIT:-60} # seconds of processor time after which a run counts as hung
 tab=$(printf '\t')
 # A sanitizer's own exit status must not pass for a clean error.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:exitcode=99" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:exitcode=99"
@@ -26,7 +29,8 @@ run_set() { # case set rule mode out
     set -- run "$tmp/$1/model.onnx" -o "$out/" ${4:+"$4"}
     # Without a data set the model alone is the case: it has no inputs.
     [ ! -d "$case_set" ] || set -- "$@" --input "$case_set"
-    timeout 60 "$sinter" "$@" >"$out.log" 2>&1 || status=$?
+    # shellcheck disable=SC3045 # dash and bash know it
+    (ulimit -t "$limit" && exec timeout 900 "$sinter" "$@") >"$out.log" 2>&1 || status=$?
     case $case_rule in
     bits) set -- --bits 1 ;;
     exact) set -- --rtol 0 --atol 0 ;;
@@ -40,7 +44,8 @@ error_text() {
     if ! [ -s "$1" ]; then echo "fails without a message"
     elif grep -qi 'internal error' "$1"; then tail -n 3 "$1"; fi
 }
-run_case() { # case statuses rule mode out
+# Sets `wrong`: empty, or what is wrong with the case in this mode.
+judge_case() { # case statuses rule mode out
     wrong=''
     for set in "$tmp/$1"/test_data_set_*; do
         rm -rf "$5"; mkdir "$5"
@@ -52,17 +57,25 @@ run_case() { # case statuses rule mode out
         esac
         [ -z "$wrong" ] || break
     done
-    wrong=$(printf %s "$wrong" | tr '\t\n' '  ' | cut -c1-300)
-    if [ -z "$wrong" ]; then printf 'pass\t%s\t\n' "$1${4:+ $4}"
-    else printf 'fail\t%s\t%s\n' "$1${4:+ $4}" "$wrong"; fi
+}
+run_case() { # case statuses rule out
+    wrong='' status=0
+    for mode in $modes; do
+        option=''; [ "$mode" = fused ] || option=--no-fuse
+        if [ -z "$wrong" ] || [ $status -ne 4 ]; then
+            judge_case "$1" "$2" "$3" "$option" "$4"
+        fi
+        verdict=pass; [ -z "$wrong" ] || verdict=fail
+        printf '%s\t%s\t%s\n' $verdict "$1${option:+ $option}" \
+            "$(printf %s "$wrong" | tr '\t\n' '  ' | cut -c1-300)"
+    done
 }
 worker() { # number: every jobs-th case
     n=0
     while IFS=$tab read -r name statuses rule; do
         n=$((n + 1))
         [ $((n % jobs)) -eq "$1" ] || continue
-        run_case "$name" "$statuses" "$rule" '' "$tmp/out$1"
-        run_case "$name" "$statuses" "$rule" --no-fuse "$tmp/out$1"
+        run_case "$name" "$statuses" "$rule" "$tmp/out$1"
     done <"$tmp/wanted"
 }
 grep -v '^#' "$here/cases.tsv" | while IFS=$tab read -r name rest; do

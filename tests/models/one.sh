@@ -4,9 +4,10 @@
 #
 #     sh one.sh NAME MODEL INPUTS EXPECTED 'outcheck options' 'sinter options'
 #
-# The environment's SINTER and OUTCHECK are the programs.
+# The environment's SINTER and OUTCHECK are the programs; SINTER_OPTIONS are more options for the
+# former.
 set -u
-name=$1 model=$2 inputs=$3 expected=$4 rule=$5 options=$6
+name=$1 model=$2 inputs=$3 expected=$4 rule=$5 options="$6 ${SINTER_OPTIONS:-}"
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/out"
