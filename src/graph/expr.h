@@ -154,6 +154,12 @@ const Ix *ix_max(Pool *p, const Ix *a, const Ix *b);
 
 static inline bool ix_is_const(const Ix *a) { return a->n == 0; }
 static inline bool ix_is(const Ix *a, int64_t c) { return a->n == 0 && a->c == c; }
+/* The symbol that `a` is; NULL where it is anything else. */
+static inline const Sym *ix_only_sym(const Ix *a)
+{
+    bool one = a->c == 0 && a->n == 1 && a->term[0].coef == 1 && a->term[0].n == 1;
+    return one && a->term[0].atom[0]->kind == AT_SYM ? a->term[0].atom[0]->sym : NULL;
+}
 bool ix_nonneg(Pool *p, const Ix *a);            /* provably >= 0 for every value of its variables and symbols */
 bool ix_less(Pool *p, const Ix *a, const Ix *b); /* provably a < b */
 bool ix_has_vars(const Ix *a);                   /* any AT_VAR inside, AT_DATA included */
@@ -267,7 +273,7 @@ typedef struct Def {
     VEC(const struct Node *) nodes; /* whose work it does: the one that made it, and those inlined into it */
 } Def;
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text (read back by ir_text.h) ------------------------------------------------------------- */
 
 void ix_print(Buf *b, const Ix *a);
 void ex_print(Buf *b, const Expr *e);

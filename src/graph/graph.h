@@ -49,6 +49,7 @@ struct Value {
     Node *origin;              /* the node that the value came from (producer, also for temporaries), for reports */
     int8_t order[MAX_RANK];    /* storage: axis order[0] is outermost; filled by the pass layout, else identity */
     bool keep;                 /* must be materialised (--keep) */
+    bool twin;                 /* has the name of an older value: texts add its number */
 };
 
 typedef enum { ATTR_INT = 2, ATTR_FLOAT = 1, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6,

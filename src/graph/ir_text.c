@@ -1,15 +1,40 @@
-/* ir_text.c: index forms, expressions and definitions as text. */
-#include "graph/graph.h"
+/* ir_text.c: index forms, expressions and definitions as text; ir_parse.c reads it. See ir_text.h.
+ */
+#include "graph/ir_text.h"
+#include <math.h>
 
-/* A symbol is any string of the model; graph_parse.c reads it back. */
+#define DIGITS "0123456789"
+#define WORD_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" DIGITS
+
+bool ir_is_var_name(const char *s)
+{
+    bool letter = s[0] >= 'a' && s[0] <= 'z' && s[0] != 'u';
+    return letter && s[1] && s[1 + strspn(s + 1, DIGITS)] == 0;
+}
+
+/* A symbol is any string of the model. Quotes tell it from a variable. */
 static void print_sym(Buf *b, const char *name)
 {
-    static const char *const plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
-    if (name[0] && name[strspn(name, plain)] == 0 && (name[0] < '0' || name[0] > '9'))
+    bool plain = name[0] && name[strspn(name, WORD_CHARS ".")] == 0 && !strchr(DIGITS ".", name[0]);
+    if (plain && !ir_is_var_name(name))
         buf_puts(b, name);
     else
         buf_quoted(b, name);
+}
+
+static void print_data(Buf *b, const Atom *a)
+{
+    buf_puts(b, "at(");
+    ex_print(b, a->data);
+    if (a->lo > -IX_INF || a->hi < IX_INF)
+        buf_puts(b, " in ");
+    if (a->lo > -IX_INF)
+        buf_printf(b, "%lld", (long long)a->lo);
+    if (a->lo > -IX_INF || a->hi < IX_INF)
+        buf_puts(b, "..");
+    if (a->hi < IX_INF)
+        buf_printf(b, "%lld", (long long)a->hi);
+    buf_putc(b, ')');
 }
 
 static void print_atom(Buf *b, const Atom *a)
@@ -19,11 +44,7 @@ static void print_atom(Buf *b, const Atom *a)
     switch (a->kind) {
     case AT_VAR: buf_printf(b, "%s%d", a->var->name, a->var->id); return;
     case AT_SYM: print_sym(b, a->sym->name); return;
-    case AT_DATA:
-        buf_puts(b, "at(");
-        ex_print(b, a->data);
-        buf_puts(b, ")");
-        return;
+    case AT_DATA: print_data(b, a); return;
     default:
         buf_puts(b, a->kind == AT_MIN ? "min(" : a->kind == AT_MAX ? "max(" : "(");
         ix_print(b, a->a);
@@ -61,17 +82,22 @@ void ix_print(Buf *b, const Ix *a)
         buf_putc(b, ')');
 }
 
-static void print_value_name(Buf *b, const Value *v)
+void ir_print_value(Buf *b, const Value *v)
 {
-    if (v->name && v->name[0])
-        buf_printf(b, "%%%s", v->name);
-    else
-        buf_printf(b, "%%%d", v->id);
+    buf_putc(b, '%');
+    if (v->name[0] && v->name[strspn(v->name, WORD_CHARS "./-")] == 0)
+        buf_puts(b, v->name);
+    else if (v->name[0])
+        buf_quoted(b, v->name);
+    if (!v->name[0] || v->twin)
+        buf_printf(b, "#%d", v->id);
 }
 
 static void print_const(Buf *b, const Expr *e)
 {
-    if (dtype_is_float(e->type))
+    if (dtype_is_float(e->type) && isnan(e->k.f))
+        buf_printf(b, "nan%llx", (unsigned long long)e->k.u); /* a NaN is its bits */
+    else if (dtype_is_float(e->type))
         buf_double(b, e->k.f);
     else if (e->type == DT_BOOL)
         buf_puts(b, e->k.u ? "true" : "false");
@@ -93,7 +119,7 @@ void ex_print(Buf *b, const Expr *e)
         buf_puts(b, ")");
         return;
     case EX_LOAD:
-        print_value_name(b, e->value);
+        ir_print_value(b, e->value);
         buf_putc(b, '[');
         for (int i = 0; i < e->n; i++) {
             buf_puts(b, i ? ", " : "");
@@ -115,7 +141,7 @@ void ex_print(Buf *b, const Expr *e)
     }
 }
 
-static void print_vars(Buf *b, int n, const Var *const *v)
+void ir_print_vars(Buf *b, int n, const Var *const *v)
 {
     for (int i = 0; i < n; i++) {
         buf_printf(b, "%s%s%d<", i ? ", " : "", v[i]->name, v[i]->id);
@@ -123,15 +149,44 @@ static void print_vars(Buf *b, int n, const Var *const *v)
     }
 }
 
+void ir_print_order(Buf *b, const Value *v)
+{
+    bool plain = true, unset = true;
+    for (int k = 0; k < v->rank; k++) {
+        plain &= v->order[k] == k;
+        unset &= v->order[k] == 0;
+    }
+    if (plain || unset)
+        return;
+    for (int k = 0; k < v->rank; k++)
+        buf_printf(b, "%s%d", k ? "," : " order ", v->order[k]);
+}
+
+void ir_print_decl(Buf *b, const Value *v)
+{
+    buf_puts(b, v->data && !v->is_input ? "const " : v->is_input ? "input " : "value ");
+    ir_print_value(b, v);
+    buf_printf(b, ": %s[", dtype_text(v->type));
+    for (int k = 0; k < v->rank; k++) {
+        buf_puts(b, k ? ", " : "");
+        ix_print(b, v->dim[k]);
+    }
+    buf_putc(b, ']');
+    ir_print_order(b, v);
+    buf_putc(b, '\n');
+}
+
 void def_print(Buf *b, const Def *d)
 {
-    print_value_name(b, d->out);
+    ir_print_value(b, d->out);
     buf_printf(b, ": %s[", dtype_text(d->out->type));
-    print_vars(b, d->n_axes, d->axis);
-    buf_puts(b, "] = ");
+    ir_print_vars(b, d->n_axes, d->axis);
+    buf_putc(b, ']');
+    ir_print_order(b, d->out);
+    buf_puts(b, " = ");
     if (d->red != RED_NONE) {
         buf_printf(b, "%s:%s(", red_name[d->red], dtype_text(d->acc));
-        print_vars(b, d->n_red, d->red_axis);
+        ir_print_vars(b, d->n_red, d->red_axis);
         buf_puts(b, "; ");
     }
     ex_print(b, d->body);

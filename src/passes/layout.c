@@ -201,6 +201,7 @@ static const Value *constant_with_order(Layout *l, const Value *v, int innermost
             return l->copies.at[i].to;
     Tensor *t = tensor_new(m->cx, v->type, v->rank, v->data->dim);
     Value *c = graph_constant(m->graph, v->name, t);
+    c->twin = true;
     int key[MAX_RANK] = {0};
     key[innermost] = 1;
     set_order(c, key);

@@ -8,6 +8,7 @@ static Value *copy_of(Module *m, const Value *v)
 {
     Graph *g = m->graph;
     Value *c = graph_value(g, v->name);
+    c->twin = true;
     c->kind = V_TENSOR;
     c->type = v->type;
     c->rank = v->rank;
