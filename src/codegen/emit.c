@@ -502,6 +502,8 @@ void emit_cuda(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const Emi
 {
     EmitOptions plain = *o;
     plain.tier = 0;
+    if (o->arch)
+        buf_printf(out, "/* nvcc -arch=%s -cubin */\n", o->arch);
     emit_all(out, cx, pool, k, n, &plain, &target_cuda);
 }
 

@@ -106,6 +106,7 @@ typedef struct EmitOptions {
     int tier;
     bool jit;         /* for TinyCC in this process: libm through the context's helper table */
     const char *isa;
+    const char *arch;     /* CUDA: the architecture meant, as sm_90, or NULL */
 } EmitOptions;
 void emit_c(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o);
 void emit_cuda(Buf *out, Ctx *cx, Pool *pool, Kernel *const *k, int n, const EmitOptions *o);

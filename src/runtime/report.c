@@ -29,7 +29,7 @@ static void json_io(Buf *b, const char *key, Value *const *list, int n)
                 Buf name;
                 buf_init(&name, b->cx);
                 ix_print(&name, d);
-                buf_quoted(b, name.s);
+                buf_quoted(b, ix_only_sym(d) ? ix_only_sym(d)->name : name.s);
             }
         }
         buf_puts(b, v->declared_rank < 0 ? "}" : "]}");
@@ -321,6 +321,21 @@ static void emit_text(Report *r, Kernel **k, const EmitOptions *o, bool cuda)
         ctx_fail(&r->cx, ST_MEMORY, NULL, "out of memory");
 }
 
+/* "cuda" or "cuda:sm_90"; *arch is then what follows the colon. */
+static bool is_cuda(const char *target, const char **arch)
+{
+    if (strncmp(target, "cuda", 4))
+        return false;
+    if (!target[4])
+        return true;
+    if (strncmp(target + 4, ":sm_", 4))
+        return false;
+    *arch = target + 5;
+    size_t digits = strspn(target + 8, "0123456789");
+    const char *end = target + 8 + digits; /* sm_90a */
+    return digits >= 2 && digits <= 3 && (!*end || (strchr("af", *end) && !end[1]));
+}
+
 static void emit(void *arg)
 {
     Report *r = arg;
@@ -328,10 +343,11 @@ static void emit(void *arg)
     index_values(r);
     buf_init(&r->b, &r->cx);
     buf_init(&r->steps, &r->cx);
-    bool cuda = !strncmp(r->target, "cuda", 4);
+    const char *arch = NULL;
+    bool cuda = is_cuda(r->target, &arch);
     if (strcmp(r->target, "c") && !cuda)
-        ctx_fail(&r->cx, ST_USAGE, &(Where){.hint = "c or cuda"}, "there is no target '%s'",
-            r->target);
+        ctx_fail(&r->cx, ST_USAGE, &(Where){.hint = "c, cuda or cuda:sm_90"},
+            "there is no target '%s'", r->target);
     Kernel **k = NEW_N(&r->cx, Kernel *, m->steps.n);
     for (int i = 0; i < m->steps.n; i++) {
         k[i] = NEW(&r->cx, Kernel);
@@ -340,7 +356,7 @@ static void emit(void *arg)
         k[i]->sites.at = NULL;
         k[i]->sites.n = k[i]->sites.cap = 0;
     }
-    EmitOptions o = {.tier = r->tier, .isa = m->opt.isa};
+    EmitOptions o = {.tier = r->tier, .isa = m->opt.isa, .arch = arch};
     emit_text(r, k, &o, cuda);
     steps_json(r);
 }

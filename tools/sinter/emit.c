@@ -7,7 +7,7 @@
 static sinter_code write_pair(Session *s, const char *source, const char *steps, sinter_error *err)
 {
     const char *folder = s->args->output,
-               *suffix = strcmp(s->args->target, "cuda") == 0 ? "cu" : "c";
+               *suffix = strncmp(s->args->target, "cuda", 4) == 0 ? "cu" : "c";
     const char *code = cli_printf("%s/model.%s", folder, suffix),
                *program = cli_printf("%s/program.json", folder);
     if (folder_make(folder, err) || file_write(code, source, strlen(source), err) ||

@@ -31,7 +31,7 @@ const Option option_table[] = {
     {"--reference", "auto|interp|scalar", OPT_TEXT,
         V_VERIFY | V_REPORT, AT(reference), 0, 0, "auto|interp|scalar",
         "what to compare with: the interpreter, unfused scalar code, or by the model's size"},
-    {"--target", "c|cuda", OPT_TEXT, V_EMIT, AT(target), 0, 0, "c|cuda",
+    {"--target", "c|cuda[:sm_XX]", OPT_TEXT, V_EMIT, AT(target), 0, 0, NULL,
         "language of the emitted source"},
     {"--tier", "0|1", OPT_INT, V_EMIT, AT(tier), 0, 1, NULL,
         "0: plain C for any compiler; 1: what TinyCC gets"},
@@ -115,7 +115,7 @@ const Verb verb_table[] = {
         "sinter report model.onnx\n"
         "sinter report model.onnx --format json --no-run\n"
         "sinter report model.onnx --threads 2 --check baseline.json\n"},
-    {"emit", "emit MODEL --target=c|cuda [--tier=0|1] -o DIR",
+    {"emit", "emit MODEL --target=c|cuda[:sm_XX] [--tier=0|1] -o DIR",
         "write the generated source and the list of steps",
         verb_emit,
         "DIR/model.c (or model.cu) holds one function per kernel; DIR/program.json the steps and "
