@@ -21,6 +21,19 @@ static int lane_reduction(const Def *d)
 /* Is memory contiguous along v in the largest load? */
 static bool contiguous(Sched *s, const Def *d, const Var *v);
 
+/* Do the stores of the stage go along its last loop in memory? Not where the box has one element on an inner axis
+ * that has more: a column. */
+static bool stores_along(Sched *s, int stage)
+{
+    const Def *d = s->g->stages.at[stage];
+    const Region *r = &s->region[stage];
+    int i = d->n_axes - 1;
+    bool column = false;
+    for (; i >= 0 && ix_is(r->span[d->out->order[i]].ext, 1); i--)
+        column |= !ix_is(d->out->dim[d->out->order[i]], 1);
+    return !column || i < 0 || ix_is(sched_place(s, d->out, true)->stride[d->out->order[i]], 1);
+}
+
 bool stage_frame(Sched *s, int stage, Frame *f)
 {
     const Def *d = s->g->stages.at[stage];
@@ -31,7 +44,7 @@ bool stage_frame(Sched *s, int stage, Frame *f)
             f->ext[f->n++] = ext;
     }
     if (d->red == RED_NONE) {
-        if (f->n)
+        if (f->n && stores_along(s, stage))
             f->lane = f->ext[--f->n];
         return true;
     }
@@ -299,7 +312,7 @@ bool nest_add(Nest *nest, int stage)
         .row = nest->frame.n ? nest->row[nest->frame.n - 1] : NULL,
         .lane = lane,
         .nest = nest};
-    if (!dtype_computes(d->out->type) || !vector_ok(&v, body))
+    if (!dtype_computes(d->out->type) || (st->kind == NS_LANES && !stores_along(s, stage)) || !vector_ok(&v, body))
         return false;
     nest->rows_outside |= v.rows_outside;
     place_in_segment(nest, st, body);

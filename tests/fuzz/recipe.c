@@ -221,7 +221,7 @@ static void print_value(const RValue *v, FILE *to)
     fprintf(to, "%s %s %s %s", v->from == IN_INPUT ? "input" : "const", v->name,
         dtype_text(v->type), v->rank ? dims : "-");
     if (v->lo != v->hi)
-        fprintf(to, " %g..%g", v->lo, v->hi);
+        fprintf(to, " %.9g:%.9g", v->lo, v->hi);
     fputc('\n', to);
 }
 
@@ -304,7 +304,7 @@ static bool read_value(Reader *rd, Origin from, const char *s)
 {
     char name[24], type[24], dims[128];
     double lo = 0, hi = 0;
-    if (sscanf(s, "%*s %23s %23s %127s %lf..%lf", name, type, dims, &lo, &hi) < 3)
+    if (sscanf(s, "%*s %23s %23s %127s %lf:%lf", name, type, dims, &lo, &hi) < 3)
         return false;
     int i = value_of(rd->r, name, strlen(name));
     if (i < 0)

@@ -2,7 +2,7 @@
  * ONNX, cut down, and kept as text (recipe.c):
  *
  *     sizes N=3,7 M=1,64                  the symbolic dims, in the first run and in the second
- *     input x float32 N,4                 random elements, from LO to HI if "LO..HI" follows
+ *     input x float32 N,4                 random elements, from LO to HI if "LO:HI" follows
  *     const w float32 4,5                 the same, but an initializer
  *     list axes 0,-1                      int64 initializer of rank 1
  *     MatMul x,w y                        a node: inputs, outputs ("x,,w": one is omitted), attributes as for net_node
