@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "graph/ir_text.h"
+#include "codegen/contract.h"
+#include "codegen/loop_text.h"
 #include "support/passes.h"
 
 /* ---- written by hand --------------------------------------------------------------------------
@@ -203,10 +204,121 @@ static void no_text_crashes(void **state)
         }
 }
 
+/* ---- kernels written by hand ------------------------------------------------------------------
+ */
+
+/* NULL and the message in *problem when the kernel is refused. */
+static const char *reprint_kernel(Ctx *cx, const char *text, const char **problem)
+{
+    const char *volatile out = NULL;
+    ctx_init(cx, alloc_default());
+    TRY(cx) {
+        IrReader r;
+        Buf b;
+        ir_open(&r, graph_new(cx, NULL), text);
+        buf_init(&b, cx);
+        kernel_print(&b, loop_kernel(&r));
+        out = b.s;
+    }
+    CATCH {
+        out = NULL;
+    }
+    *problem = out ? NULL : cx->problems->message;
+    return out;
+}
+
+/* Two places and these statements: as printed, or refused with this message. */
+static void check_kernel(const char *stmts, const char *message)
+{
+    Ctx cx;
+    char text[2048];
+    const char *problem;
+    snprintf(text, sizeof text,
+        "kernel k00 id 0 accs 2 scratch 64 {\n"
+        "  tile t0<4\n"
+        "  place input %%x: float32[4, 8] = arg 0 strides [8, 1]\n"
+        "  place value %%y: float32[4, 8] = arg 1 written strides [8, 1]\n"
+        "  place value %%#2: float32[8] = scratch 0 bytes 32 strides [1]\n"
+        "%s}\n",
+        stmts);
+    const char *again = reprint_kernel(&cx, text, &problem);
+    if (message) {
+        assert_null(again);
+        if (!strstr(problem, message))
+            fail_msg("wanted '%s', got '%s'", message, problem);
+    } else if (!again)
+        fail_msg("%s", problem);
+    else
+        assert_string_equal(again, text);
+    ctx_free(&cx);
+}
+
+static void statements_of_every_kind(void **state)
+{
+    (void)state;
+    check_kernel("  for i1<8 {\n"
+                 "    let m2<9 = (i1 + 1)\n"
+                 "    acc0: float32 = 0:float32\n"
+                 "    for k3<m2 {\n"
+                 "      acc0 = sum(acc0, %x[t0, k3])\n"
+                 "    }\n"
+                 "    if lt(ix(i1), 5) {\n"
+                 "      %y[t0, i1] = acc0\n"
+                 "      %#2[i1] = add(%x[t0, i1], 1:float32)\n"
+                 "    }\n"
+                 "  }\n"
+                 "  %y[0, 0] = transpose %x[0, 0] rows 4 by 8 lanes 8 by 8\n",
+        NULL);
+    check_kernel("  body rows 1 lanes 8 {\n"
+                 "    port 0 = %x[t0, 0] step 0\n"
+                 "    port 1 = %#2[0] step 0\n"
+                 "    port 2 = (t0 + 1) step 0\n"
+                 "    code\n"
+                 "    port 0 lanes float32 load\n"
+                 "    port 1 lanes float32 store\n"
+                 "    port 2 row int64 load\n"
+                 "    loop\n"
+                 "      %1 = load float32 port 0\n"
+                 "      store float32 %1 port 1\n"
+                 "    end\n"
+                 "  }\n"
+                 "  contract 6 x 16 {\n"
+                 "    rows m1<2, o2<2\n"
+                 "    column n3<8\n"
+                 "    taps r4<3\n"
+                 "    k k5<2\n"
+                 "    out %y[0, 0] stride 8\n"
+                 "    a %x[(2*m1 + o2), r4] if lt(ix(r4), ix(m1))\n"
+                 "    b %#2[0] strides k 8 n 1 packed at 0\n"
+                 "    table [16, 8, 1] inside -1 [1, 0, -1]\n"
+                 "    scratch 0 zeros 0\n"
+                 "  }\n",
+        NULL);
+}
+
+static void the_verifier_refuses_broken_kernels(void **state)
+{
+    (void)state;
+    check_kernel("  %x[t0, 0] = 1:float32\n", "not marked so");
+    check_kernel("  %y[t0, 0] = acc1\n", "used before it begins");
+    check_kernel("  %y[t0, 0] = acc2\n", "an accumulator that the kernel has");
+    check_kernel("  for i1<8 {\n  }\n  %y[t0, i1] = 1:float32\n", "i1 has no value here");
+    check_kernel("  if lt(%x[t0, 0], %x[0, i9]) {\n  }\n", "a variable that exists");
+    check_kernel("  %z[0] = 1:float32\n", "a value that exists");
+    check_kernel("  body rows 1 lanes 8 {\n    code\n    port 0 lanes float32 load\n  }\n",
+        "other ports");
+    check_kernel("  body rows 1 lanes 8 {\n    port 0 = %x[0, 0] step 0\n    code\n"
+                 "    port 0 lanes float64 load\n  }\n",
+        "port's type");
+    check_kernel("  body rows 1 lanes 8 {\n    port 0 = t0 step 0\n    code\n"
+                 "    port 0 row float32 load\n  }\n",
+        "an index is not loaded as one");
+}
+
 /* ---- what the compiler makes ------------------------------------------------------------------
  */
 
-static int definitions;
+static int definitions, kernels;
 
 static void def_reads_back(Module *m, IrReader *r, const Def *d, const char *pass)
 {
@@ -231,6 +343,53 @@ static void def_reads_back(Module *m, IrReader *r, const Def *d, const char *pas
     definitions++;
 }
 
+static void know_vars(IrReader *r, const Stmts *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        const Stmt *s = list->at[i];
+        if (s->var)
+            ir_know_var(r, s->var);
+        const Contract *c = s->call;
+        for (int k = 0; c && k < c->n_m + c->n_tap; k++)
+            ir_know_var(r, k < c->n_m ? c->m[k] : c->tap[k - c->n_m]);
+        if (c)
+            ir_know_var(r, c->n), ir_know_var(r, c->k);
+        know_vars(r, &s->body);
+    }
+}
+
+/* All that the emitters make of the kernel. */
+static const char *emitted(Module *m, Kernel *k)
+{
+    Buf b;
+    buf_init(&b, m->cx);
+    for (int tier = 0; tier < 2; tier++) {
+        EmitOptions o = {.tier = tier, .isa = "avx2"};
+        emit_c(&b, m->cx, m->graph->pool, &k, 1, &o);
+    }
+    emit_cuda(&b, m->cx, m->graph->pool, &k, 1, &(EmitOptions){.isa = "avx2"});
+    return b.s;
+}
+
+/* The text is the same, and so is all that is made of it: the text is complete. */
+static void kernel_reads_back(Module *m, IrReader *r, Kernel *k)
+{
+    Buf b, again;
+    buf_init(&b, m->cx);
+    buf_init(&again, m->cx);
+    kernel_print(&b, k);
+    ir_next(r, b.s);
+    for (int i = 0; i < k->tile.n; i++)
+        ir_know_var(r, k->tile.at[i]);
+    know_vars(r, &k->body);
+    Kernel *x = loop_kernel(r);
+    assert_true(ir_at_end(r));
+    kernel_print(&again, x);
+    assert_string_equal(b.s, again.s);
+    assert_string_equal(emitted(m, k), emitted(m, x));
+    kernels++;
+}
+
 static void all_read_back(void *user, Module *m, const char *pass)
 {
     (void)user;
@@ -238,6 +397,8 @@ static void all_read_back(void *user, Module *m, const char *pass)
     ir_open(&r, m->graph, "");
     for (int i = 0; i < m->defs.n; i++)
         def_reads_back(m, &r, m->defs.at[i], pass);
+    for (int i = 0; i < m->groups.n && !strcmp(pass, "schedule"); i++)
+        kernel_reads_back(m, &r, m->groups.at[i]->kernel);
 }
 
 static void compiles_and_reads_back(const char *name, const char *path, int fuse)
@@ -260,11 +421,12 @@ static void model_reads_back(const char *name, const char *path)
     compiles_and_reads_back(name, path, 1);
 }
 
-static void every_definition_of_every_model_reads_back_after_every_pass(void **state)
+static void every_definition_and_kernel_of_every_model_reads_back_after_every_pass(void **state)
 {
     (void)state;
     each_model(model_reads_back);
     assert_true(definitions > 10000);
+    assert_true(kernels > 1000);
 }
 
 int main(void)
@@ -279,7 +441,9 @@ int main(void)
         cmocka_unit_test(what_is_read_is_simplified),
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(no_text_crashes),
-        cmocka_unit_test(every_definition_of_every_model_reads_back_after_every_pass),
+        cmocka_unit_test(statements_of_every_kind),
+        cmocka_unit_test(the_verifier_refuses_broken_kernels),
+        cmocka_unit_test(every_definition_and_kernel_of_every_model_reads_back_after_every_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,5 +30,4 @@ struct Contract {
     const Ix *ldw; /* depthwise: B's columns are the lanes, its taps lie ldw elements apart; else NULL */
     int mr, nr;
 };
-void contract_print(Buf *b, const Contract *c);
 #endif

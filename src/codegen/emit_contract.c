@@ -3,25 +3,6 @@
 #include "codegen/contract.h"
 #include "codegen/emit.h"
 
-static void print_extents(Buf *b, const char *what, int n, const Var *const *v)
-{
-    buf_printf(b, " %s", what);
-    for (int i = 0; i < n; i++) {
-        buf_printf(b, " %s%d<", v[i]->name, v[i]->id);
-        ix_print(b, v[i]->extent);
-    }
-}
-
-void contract_print(Buf *b, const Contract *c)
-{
-    buf_printf(b, "contract %%%d += %%%d * %%%d", c->out->id, c->a->id,
-        c->packed ? c->packed->id : c->b->id);
-    print_extents(b, "rows", c->n_m, c->m);
-    print_extents(b, "column", 1, &c->n);
-    print_extents(b, "taps", c->n_tap, c->tap);
-    print_extents(b, "k", 1, &c->k);
-}
-
 static const char *var_name(Emit *e, const Var *v)
 {
     return ctx_printf(e->cx, "%s%d", v->name, v->id);

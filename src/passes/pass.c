@@ -1,5 +1,6 @@
 /* pass.c: the ordered table of passes, the order constraints with their reasons, and the driver. */
 #include "passes/pass.h"
+#include "graph/ir_text.h"
 #include <stdio.h>
 #include <time.h>
 
@@ -72,10 +73,62 @@ static void check_disabled(Module *m)
     }
 }
 
-/* The state in text: kernels once there are some, else definitions, else nodes. */
-static void print_state(Module *m, Buf *b)
+/* The values that definitions load and none defines, each once. */
+typedef struct Decls {
+    Buf *b;
+    bool *known; /* by id */
+} Decls;
+
+static void declare_load(void *user, const Expr *load, bool in_index)
+{
+    (void)in_index;
+    Decls *d = user;
+    if (!d->known[load->value->id])
+        ir_print_decl(d->b, load->value);
+    d->known[load->value->id] = true;
+}
+
+static void print_decls(Module *m, Buf *b)
+{
+    Decls d = {b, NEW_N(m->cx, bool, m->graph->values.n)};
+    for (int i = 0; i < m->defs.n; i++)
+        d.known[m->defs.at[i]->out->id] = true;
+    for (int i = 0; i < m->defs.n; i++)
+        ex_visit_loads(m->cx, m->defs.at[i]->body, declare_load, &d);
+}
+
+static void print_plan(const Module *m, Buf *b)
+{
+    static const char *const kind[] = {[BUF_INPUT] = "input",
+        [BUF_OUTPUT] = "output",
+        [BUF_CONST] = "const",
+        [BUF_ARENA] = "arena"};
+    for (int i = 0; i < m->buffers.n; i++) {
+        const Buffer *x = m->buffers.at[i];
+        buf_printf(b, "buffer %d %s ", x->id, kind[x->kind]);
+        ir_print_value(b, x->value);
+        buf_puts(b, " bytes ");
+        ix_print(b, x->bytes);
+        buf_printf(b, " steps %d..%d\n", x->first, x->last);
+    }
+    for (int i = 0; i < m->steps.n; i++) {
+        const Step *s = &m->steps.at[i];
+        buf_printf(b, "step %d %s(", i, s->kernel->name);
+        for (int j = 0; j < s->kernel->args.n; j++)
+            buf_printf(b, "%s%d", j ? ", " : "", s->arg[j]);
+        buf_puts(b, ")\n");
+    }
+}
+
+void module_print(Module *m, Buf *b)
 {
     bool kernels = m->groups.n && m->groups.at[0]->kernel;
+    if (m->steps.n) {
+        print_plan(m, b);
+        return;
+    }
+    if (!kernels)
+        print_decls(m, b);
     for (int i = 0; i < m->groups.n && kernels; i++)
         kernel_print(b, m->groups.at[i]->kernel);
     for (int i = 0; i < m->groups.n && !kernels; i++) {
@@ -110,7 +163,7 @@ static void show(Module *m, int i)
         return;
     Buf b;
     buf_init(&b, m->cx);
-    print_state(m, &b);
+    module_print(m, &b);
     if (b.n && m->opt.dump_dir)
         dump(m, i, &b);
     if (b.n && print && m->cx->log)

@@ -65,6 +65,7 @@ typedef struct Module {
     int unfused_launches; /* one per node, views free */
     int64_t unfused_values, unfused_bytes; /* what they would materialise, at the hints */
     int nodes_final;      /* nodes whose results are needed, after folding */
+    struct Nest *nest;    /* working space of schedule */
     Uses *uses;           /* by value id, while fusing */
     int stamp;
     Group **home;         /* by value id, after fuse: the group that writes it to a buffer, or NULL */
@@ -80,6 +81,8 @@ extern const Pass pass_table[];
 extern const int pass_table_n;
 void passes_run(Module *m); /* all that the level asks for; verifies after each */
 bool pass_disabled(const Module *m, const char *name);
+/* The state in text: the plan once there is one, else kernels, groups, definitions, or nodes. */
+void module_print(Module *m, Buf *b);
 
 void pass_infer(Module *m);   /* node by node: operators define their outputs; constants are folded */
 void pass_lower(Module *m);   /* collects the definitions that the outputs need */
