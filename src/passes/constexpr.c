@@ -41,6 +41,17 @@ static int64_t variables(const Hoist *h, const Expr *e, const Var **v, int *n)
     return volume;
 }
 
+/* Around the part may stand a condition that keeps its indices inside; evaluated on its own, it must not fail where
+ * that is false. Nothing reads those elements. */
+static const Expr *guarded_load(void *user, const Expr *load)
+{
+    Pool *p = user;
+    const Expr *inside = ex_bool(p, true);
+    for (int k = 0; k < load->n; k++)
+        inside = ex_and(p, inside, ex_ix_inside(p, load->idx[k], load->value->dim[k]));
+    return ex_select(p, inside, load, ex_const(p, load->type, (Scalar){0}));
+}
+
 static const Expr *evaluate(Hoist *h, const Expr *e, int n, const Var *const *v)
 {
     Module *m = h->m;
@@ -51,6 +62,8 @@ static const Expr *evaluate(Hoist *h, const Expr *e, int n, const Var *const *v)
     const Ix *idx[MAX_RANK];
     Subst s;
     subst_init(&s, p);
+    s.load = guarded_load;
+    s.user = p;
     out->kind = V_TENSOR;
     out->type = e->type;
     out->rank = n;

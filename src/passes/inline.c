@@ -122,7 +122,9 @@ static const Expr *inline_load(void *user, const Expr *load)
     subst_init(&s, in->m->graph->pool);
     for (int k = 0; k < d->n_axes; k++)
         subst_var(&s, d->axis[k], load->idx[k]);
-    return ex_subst(&s, d->body);
+    const Expr *body = ex_subst(&s, d->body);
+    subst_done(&s);
+    return body;
 }
 
 static void any_load(void *user, const Expr *load, bool in_index)
@@ -156,6 +158,7 @@ static void round_of_inlining(Module *m)
         s.user = &in;
         in.into = d;
         d->body = ex_subst(&s, d->body);
+        subst_done(&s);
         Use *u = &in.use[d->out->id];
         u->cost = ex_cost(m->cx, d->body);
         u->view = is_view(d->body);

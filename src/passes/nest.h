@@ -21,7 +21,8 @@ typedef struct Frame {
     const Ix *lane; /* NULL: no lanes so far */
 } Frame;
 
-typedef struct Nest {
+typedef struct Nest Nest;
+struct Nest {
     Sched *s;
     Frame frame;
     const Var *row[MAX_RANK], *lane;
@@ -30,7 +31,7 @@ typedef struct Nest {
     NestStage at[64];
     int n_segments;
     bool loop[130]; /* by segment: over lanes, or row code */
-} Nest;
+};
 
 /* The frame that a stage has when it starts a nest; false if it can't be vector code. */
 bool stage_frame(Sched *s, int stage, Frame *f);

@@ -104,5 +104,6 @@ int ex_cost(Ctx *cx, const Expr *e)
     map_init(&seen, cx);
     int cost = 0;
     cost_of(&seen, e, &cost);
+    map_done(&seen);
     return cost;
 }

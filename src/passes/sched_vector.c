@@ -85,7 +85,9 @@ static int sched_transpose(Sched *s, Stmts *into, int stage)
 
 int sched_vector(Sched *s, Stmts *into, int stage)
 {
-    Nest *nest = NEW(s->cx, Nest);
+    if (!s->m->nest)
+        s->m->nest = NEW(s->cx, Nest);
+    Nest *nest = s->m->nest;
     Frame f;
     int n = 0;
     if (widest_frame(s, stage, &f))
