@@ -1,11 +1,13 @@
-/* base.h: what everything above is built from: status, memory, containers, text. Knows nothing of tensors.
+/* base.h: what everything above is built from: status, memory, containers, text. Knows nothing of
+ * tensors.
  *
- * Errors. The library never exits, prints or aborts. Work is done inside a Ctx; the first unrecoverable
- * error (out of memory included) records itself there and unwinds to the nearest TRY by longjmp, so the
- * compiler's code need not test every allocation. This is sound because everything that a Ctx's work takes
- * is owned by the Ctx: memory comes from its arena, other resources (maps, files, code pages) register a
- * release function with ctx_defer. Errors that should be listed together (all unsupported nodes, say) are
- * recorded with ctx_report, which returns, and raised at the end by ctx_check.
+ * Errors. The library never exits, prints or aborts. Work is done inside a Ctx; the first
+ * unrecoverable error (out of memory included) records itself there and unwinds to the nearest TRY
+ * by longjmp, so the compiler's code need not test every allocation. This is sound because
+ * everything that a Ctx's work takes is owned by the Ctx: memory comes from its arena, other
+ * resources (maps, files, code pages) register a release function with ctx_defer. Errors that
+ * should be listed together (all unsupported nodes, say) are recorded with ctx_report, which
+ * returns, and raised at the end by ctx_check.
  */
 #ifndef SINTER_BASE_H
 #define SINTER_BASE_H
@@ -29,9 +31,10 @@
 #error "sinter's results depend on IEEE arithmetic: do not build it with -ffast-math"
 #endif
 
-/* ---- status ------------------------------------------------------------------------------------ */
+/* ---- status ---------------------------------------------------------------------------------- */
 
-/* Code, and the text that names its kind to a user. The values are those of sinter_code in sinter.h. */
+/* Code, and the text that names its kind to a user. The values are those of sinter_code in
+ * sinter.h. */
 #define STATUS_CODES(X)                                   \
     X(ST_OK, 0, "ok")                                     \
     X(ST_MODEL, 1, "invalid model")                       \
@@ -63,19 +66,22 @@ typedef struct Problem {
     struct Problem *next;
 } Problem;
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The allocator that everything comes from. `count` numbers the calls; when it reaches `fail_at` (> 0) that
- * call and all later ones fail until fail_at is cleared: tests walk every n. Thread-safe (atomics). */
+/* The allocator that everything comes from. `count` numbers the calls; when it reaches `fail_at` (>
+ * 0) that call and all later ones fail until fail_at is cleared: tests walk every n. Thread-safe
+ * (atomics). */
 typedef struct Alloc {
     void *(*get)(void *user, size_t size, size_t align);
     void (*put)(void *user, void *p, size_t size);
     void *user;
     int64_t count, fail_at, live_bytes;
-    size_t chunk; /* bytes of every chunk of an arena, 0: 64 KB and more; 1: tests reach each request */
+    /* bytes of every chunk of an arena, 0: 64 KB and more; 1: tests reach each request */
+    size_t chunk;
 } Alloc;
 Alloc *alloc_default(void);
-void *alloc_get(Alloc *a, size_t size, size_t align); /* NULL when it fails; size 0 gives a unique block */
+/* NULL when it fails; size 0 gives a unique block */
+void *alloc_get(Alloc *a, size_t size, size_t align);
 void alloc_put(Alloc *a, void *p, size_t size);       /* NULL is fine */
 
 /* Bump allocation; freed as a whole. */
@@ -89,8 +95,8 @@ void *arena_try(Arena *a, size_t size, size_t align); /* NULL when it fails; mem
 void *arena_raw(Arena *a, size_t size, size_t align); /* the same, not zeroed */
 void arena_free(Arena *a);
 size_t arena_bytes(const Arena *a);
-/* What was allocated after the mark is given back by the reset. The arena keeps the memory: no more requests than
- * before then succeed without the allocator. */
+/* What was allocated after the mark is given back by the reset. The arena keeps the memory: no more
+ * requests than before then succeed without the allocator. */
 typedef struct ArenaMark {
     Chunk *chunk;
     size_t used;
@@ -118,22 +124,25 @@ typedef struct Ctx {
 
 void ctx_init(Ctx *cx, Alloc *alloc);
 void ctx_free(Ctx *cx); /* runs the deferred releases (newest first), then frees the arena */
-/* Back to the state at the mark: what was allocated and reported since is forgotten. No TRY, no deferral between. */
+/* Back to the state at the mark: what was allocated and reported since is forgotten. No TRY, no
+ * deferral between. */
 void ctx_reset(Ctx *cx, ArenaMark mark);
-void ctx_defer(Ctx *cx, void (*release)(void *), void *arg); /* on failure: releases at once, then unwinds */
+/* on failure: releases at once, then unwinds */
+void ctx_defer(Ctx *cx, void (*release)(void *), void *arg);
 void ctx_log(Ctx *cx, int level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Record a problem and go on. `where` may be NULL. */
 void ctx_report(Ctx *cx, Code code, const Where *where, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Record a problem and unwind. */
-void ctx_fail(Ctx *cx, Code code, const Where *where, const char *fmt, ...) PRINTF_LIKE(4, 5) NORETURN;
+void ctx_fail(Ctx *cx, Code code, const Where *where, const char *fmt, ...) PRINTF_LIKE(4,
+    5) NORETURN;
 /* Unwind if anything has been reported. */
 void ctx_check(Ctx *cx);
 void ctx_unwind(Ctx *cx) NORETURN;
 
-/* TRY(cx) { work } CATCH { cleanup }: the block after CATCH runs if the work unwound. Nests; a failure inside
- * the CATCH block goes to the next TRY out. Locals changed inside the work and read after it must be volatile.
- * Do not return, break or goto out of the work block. */
+/* TRY(cx) { work } CATCH { cleanup }: the block after CATCH runs if the work unwound. Nests; a
+ * failure inside the CATCH block goes to the next TRY out. Locals changed inside the work and read
+ * after it must be volatile. Do not return, break or goto out of the work block. */
 struct TryFrame {
     jmp_buf buf;
     Ctx *cx;
@@ -155,7 +164,7 @@ char *ctx_strdup(Ctx *cx, const char *s);
 char *ctx_strndup(Ctx *cx, const char *s, size_t n);
 char *ctx_printf(Ctx *cx, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ---- containers -------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 /* A growable array: VEC(Node *) nodes; VEC_PUSH(cx, &nodes, node); nodes.at[i], nodes.n */
 #define VEC(T)   \
@@ -164,15 +173,16 @@ char *ctx_printf(Ctx *cx, const char *fmt, ...) PRINTF_LIKE(2, 3);
         int n;   \
         int cap; \
     }
-#define VEC_PUSH(cx, v, x)                                                                            \
-    do {                                                                                              \
-        if ((v)->n == (v)->cap)                                                                       \
-            (v)->at = vec_grow((cx), (v)->at, &(v)->cap, (v)->n, sizeof((v)->at[0]));                 \
-        (v)->at[(v)->n++] = (x);                                                                      \
+#define VEC_PUSH(cx, v, x)                                                                         \
+    do {                                                                                           \
+        if ((v)->n == (v)->cap)                                                                    \
+            (v)->at = vec_grow((cx), (v)->at, &(v)->cap, (v)->n, sizeof((v)->at[0]));              \
+        (v)->at[(v)->n++] = (x);                                                                   \
     } while (0)
 void *vec_grow(Ctx *cx, void *at, int *cap, int n, size_t size);
 
-/* The one hash table: byte-string keys to pointers. Keys are not copied: they must live as long as the map. */
+/* The one hash table: byte-string keys to pointers. Keys are not copied: they must live as long as
+ * the map. */
 struct MapSlot {
     const void *key;
     size_t len;
@@ -193,9 +203,10 @@ void map_del(Map *m, const void *key, size_t len);
 #define map_put_str(m, s, v) map_put((m), (s), strlen(s), (v))
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* A text buffer in the Ctx's arena; always NUL-terminated. Never prints floating point through the locale. */
+/* A text buffer in the Ctx's arena; always NUL-terminated. Never prints floating point through the
+ * locale. */
 typedef struct Buf {
     Ctx *cx;
     char *s;
@@ -206,12 +217,14 @@ void buf_putc(Buf *b, char c);
 void buf_puts(Buf *b, const char *s);
 void buf_write(Buf *b, const void *p, size_t n);
 void buf_printf(Buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3); /* no %f %g %e: use buf_double */
-void buf_double(Buf *b, double x);  /* shortest of %.15g / %.17g that reads back, '.' always; nan inf -inf */
-void buf_quoted(Buf *b, const char *s); /* "…" with C/JSON escapes; bytes >= 0x80 pass if valid UTF-8 */
+/* shortest of %.15g / %.17g that reads back, '.' always; nan inf -inf */
+void buf_double(Buf *b, double x);
+/* "…" with C/JSON escapes; bytes >= 0x80 pass if valid UTF-8 */
+void buf_quoted(Buf *b, const char *s);
 /* Reads a number as buf_double prints it (and any decimal form), whatever the locale. */
 double parse_double(const char *s, const char **end);
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* Every bound on untrusted input, in one table; exceeding one is a named error. */
 #define LIMITS(X)                                                                  \
@@ -245,7 +258,9 @@ LIMITS(X)
 #define MAX_RANK 16
 
 /* a*b, false on overflow of int64 (also for negative operands). */
-static inline bool mul_ok(int64_t a, int64_t b, int64_t *r) { return !__builtin_mul_overflow(a, b, r); }
-static inline bool add_ok(int64_t a, int64_t b, int64_t *r) { return !__builtin_add_overflow(a, b, r); }
+static inline bool mul_ok(int64_t a, int64_t b, int64_t *r) { return !__builtin_mul_overflow(a, b,
+    r); }
+static inline bool add_ok(int64_t a, int64_t b, int64_t *r) { return !__builtin_add_overflow(a, b,
+    r); }
 
 #endif

@@ -1,9 +1,10 @@
 /* graph.h: "the book": the tensor-level IR, its structs and their invariants.
  *
- * A Graph is nodes over values. A Value is a tensor with a type, dims (Ix forms over the model's dimension
- * symbols) and at most one producer. Importing fills nodes, attributes, constants and declared types; the
- * pass `infer` lets each operator define its outputs (op.h): that gives their types and dims and attaches
- * definitions. Nodes are kept in an order in which every value is produced before it is read.
+ * A Graph is nodes over values. A Value is a tensor with a type, dims (Ix forms over the model's
+ * dimension symbols) and at most one producer. Importing fills nodes, attributes, constants and
+ * declared types; the pass `infer` lets each operator define its outputs (op.h): that gives their
+ * types and dims and attaches definitions. Nodes are kept in an order in which every value is
+ * produced before it is read.
  */
 #ifndef SINTER_GRAPH_H
 #define SINTER_GRAPH_H
@@ -12,9 +13,10 @@
 typedef struct Node Node;
 typedef struct Graph Graph;
 
-/* A dense constant. Elements are in row-major order, little-endian; sub-byte types are packed low bits first
- * as in TensorProto.raw_data. The bytes belong to the Graph's arena, to a mapped file, or to the caller; in a file
- * they stand at any address: elements of more than 1 KB may be unaligned (scalar_load copes). */
+/* A dense constant. Elements are in row-major order, little-endian; sub-byte types are packed low
+ * bits first as in TensorProto.raw_data. The bytes belong to the Graph's arena, to a mapped file,
+ * or to the caller; in a file they stand at any address: elements of more than 1 KB may be
+ * unaligned (scalar_load copes). */
 typedef struct Tensor {
     DType type;
     int rank;
@@ -23,11 +25,15 @@ typedef struct Tensor {
     size_t bytes;
     void *data;
     char **strings; /* DT_STRING: count handles instead of data */
-    uint64_t hash;  /* of elements that are not here (data NULL): a big constant read by graph_parse */
+    /* of elements that are not here (data NULL): a big constant read by graph_parse */
+    uint64_t hash;
 } Tensor;
-Tensor *tensor_new(Ctx *cx, DType t, int rank, const int64_t *dim); /* zeroed, on 64 bytes; fails cleanly on overflow */
-Tensor *tensor_new_raw(Ctx *cx, DType t, int rank, const int64_t *dim); /* not zeroed: the caller fills all of it */
-void tensor_layout(Ctx *cx, Tensor *t, const Where *where);         /* fills count and bytes from type, rank, dim */
+/* zeroed, on 64 bytes; fails cleanly on overflow */
+Tensor *tensor_new(Ctx *cx, DType t, int rank, const int64_t *dim);
+/* not zeroed: the caller fills all of it */
+Tensor *tensor_new_raw(Ctx *cx, DType t, int rank, const int64_t *dim);
+/* fills count and bytes from type, rank, dim */
+void tensor_layout(Ctx *cx, Tensor *t, const Where *where);
 
 typedef enum { V_TENSOR, V_SEQUENCE, V_OPTIONAL, V_MAP } ValueKind;
 
@@ -45,15 +51,22 @@ struct Value {
     int declared_rank;         /* what the model file says, for checking; -1: nothing */
     DType declared_type;
     const Ix **declared_dim;   /* NULL entries: unknown */
-    const Expr **elems;        /* memo of value_elem for small integer tensors, row-major; NULL entries: not asked */
-    Node *origin;              /* the node that the value came from (producer, also for temporaries), for reports */
-    int8_t order[MAX_RANK];    /* storage: axis order[0] is outermost; filled by the pass layout, else identity */
+    /* memo of value_elem for small integer tensors, row-major; NULL entries: not asked */
+    const Expr **elems;
+    /* the node that the value came from (producer, also for temporaries), for reports */
+    Node *origin;
+    /* storage: axis order[0] is outermost; filled by the pass layout, else identity */
+    int8_t order[MAX_RANK];
     bool keep;                 /* must be materialised (--keep) */
     bool twin;                 /* has the name of an older value: texts add its number */
 };
 
-typedef enum { ATTR_INT = 2, ATTR_FLOAT = 1, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6,
-    ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10, ATTR_TYPE = 13, ATTR_OTHER = 0 } AttrKind; /* AttributeProto.Type */
+/* AttributeProto.Type */
+typedef enum {
+    ATTR_INT = 2, ATTR_FLOAT = 1, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5, ATTR_FLOATS = 6,
+    ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_TENSORS = 9, ATTR_GRAPHS = 10, ATTR_TYPE = 13,
+    ATTR_OTHER = 0
+} AttrKind;
 typedef struct Attr {
     const char *name;
     AttrKind kind;
@@ -100,8 +113,9 @@ typedef struct Opset {
     int version;
 } Opset;
 
-/* Invariants (graph_verify): ids are dense and match; every non-NULL node input is an input, a constant or an
- * output of an earlier node; a value has one producer; outputs of the graph exist. */
+/* Invariants (graph_verify): ids are dense and match; every non-NULL node input is an input, a
+ * constant or an output of an earlier node; a value has one producer; outputs of the graph
+ * exist. */
 struct Graph {
     Ctx *cx;
     Pool *pool;
@@ -128,20 +142,22 @@ Graph *graph_parse(Ctx *cx, const char *text); /* the inverse of graph_print */
 void graph_verify(Graph *g);
 Attr *node_attr(const Node *n, const char *name); /* NULL when absent; marks it used */
 
-/* Calls fn for each distinct load in the expression; in_index tells those inside an index from the others. */
-void ex_visit_loads(Ctx *cx, const Expr *e, void (*fn)(void *user, const Expr *load, bool in_index), void *user);
+/* Calls fn for each distinct load in the expression; in_index tells those inside an index from the
+ * others. */
+void ex_visit_loads(Ctx *cx, const Expr *e, void (*fn)(void *user, const Expr *load, bool in_index),
+    void *user);
 /* The dims as numbers where all are constant; false otherwise. */
 bool value_static(const Value *v, int64_t *dim);
-/* Element `flat` (row-major) of a value with static dims as an expression without variables: constants and
- * symbolic dims are traced through definitions, so that shape arithmetic needs no code of its own; what can't be
- * traced ends in loads with constant indices. */
+/* Element `flat` (row-major) of a value with static dims as an expression without variables:
+ * constants and symbolic dims are traced through definitions, so that shape arithmetic needs no
+ * code of its own; what can't be traced ends in loads with constant indices. */
 const Expr *value_elem(Graph *g, Value *v, int64_t flat);
 
-/* ---- import (import.c) ------------------------------------------------------------------------- */
+/* ---- import (import.c) ----------------------------------------------------------------------- */
 
-/* Builds a Graph from a serialized ModelProto. `bytes` must stay valid and unchanged as long as the Graph is
- * used: big weights point into it. `folder` is where external data lives (NULL: not allowed). Structural
- * errors are collected and raised together. Node.op is left NULL. */
+/* Builds a Graph from a serialized ModelProto. `bytes` must stay valid and unchanged as long as the
+ * Graph is used: big weights point into it. `folder` is where external data lives (NULL: not
+ * allowed). Structural errors are collected and raised together. Node.op is left NULL. */
 Graph *graph_import(Ctx *cx, const void *bytes, size_t n, const char *folder);
 /* Maps the file and imports it; the map is deferred to cx. */
 Graph *graph_import_file(Ctx *cx, const char *path);

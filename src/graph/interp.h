@@ -1,5 +1,5 @@
-/* interp.h: the oracle: evaluates definitions directly, one element at a time, in the obvious way. Constant
- * folding and bind-time shape arithmetic use it too. */
+/* interp.h: the oracle: evaluates definitions directly, one element at a time, in the obvious way.
+ * Constant folding and bind-time shape arithmetic use it too. */
 #ifndef SINTER_INTERP_H
 #define SINTER_INTERP_H
 #include "graph/graph.h"
@@ -28,7 +28,7 @@ typedef struct Interp {
 Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const int64_t *sym);
 int64_t interp_ix(Interp *it, const Ix *a);
 Scalar interp_expr(Interp *it, const Expr *e); /* an expression without variables */
-/* All elements of the value that d defines; raises ST_RUNTIME naming the node for an index out of range or an
- * integer division by zero. */
+/* All elements of the value that d defines; raises ST_RUNTIME naming the node for an index out of
+ * range or an integer division by zero. */
 Tensor *interp_def(Interp *it, const Def *d);
 #endif

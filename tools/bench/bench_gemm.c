@@ -160,7 +160,7 @@ static void report_gemm(const Kernels *k, double peak, int64_t M, int64_t N, int
     Gemm g = gemm_new(k, M, N, K);
     double s = gemm_seconds(&g), gflops = 2.0 * (double)(M * N * K) / s * 1e-9;
     printf("{\"bench\":\"gemm\",\"isa\":\"%s\",\"M\":%ld,\"N\":%ld,\"K\":%ld,", k->isa, (long)M,
-           (long)N, (long)K);
+        (long)N, (long)K);
     printf("\"us\":%.1f,\"gflops\":%.1f,\"ratio\":%.3f}\n", s * 1e6, gflops, gflops / peak);
     gemm_free(&g);
 }

@@ -27,7 +27,8 @@ static const Ix *out_extent(Op *o, const Window *w, int k, bool ceil_mode)
     const Ix *room = ix_addi(p, padded, -((w->kernel[k] - 1) * w->dilation[k] + 1));
     if (room->hi < 0)
         op_error(o,
-            "the kernel of extent %lld (dilation %lld) does not fit into spatial axis %d, padded to %lld",
+            "the kernel of extent %lld (dilation %lld) does not fit into spatial axis %d, padded "
+            "to %lld",
             (long long)w->kernel[k], (long long)w->dilation[k], k, (long long)padded->hi);
     const Ix *s = ix_int(p, w->stride[k]);
     if (!ceil_mode)

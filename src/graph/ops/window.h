@@ -1,5 +1,5 @@
-/* window.h: sliding windows, shared by convolutions and pools: how auto_pad, pads, strides, dilations and
- * ceil_mode of the spec become index forms. */
+/* window.h: sliding windows, shared by convolutions and pools: how auto_pad, pads, strides,
+ * dilations and ceil_mode of the spec become index forms. */
 #ifndef SINTER_WINDOW_H
 #define SINTER_WINDOW_H
 #include "graph/op.h"
@@ -11,8 +11,8 @@ typedef struct Window {
     const Ix *in[MAX_RANK], *out[MAX_RANK]; /* spatial extents */
 } Window;
 
-/* Reads the attributes for input x (spatial axes from 2 on) and kernel extents `kernel` (NULL: from the
- * attribute kernel_shape); computes out. */
+/* Reads the attributes for input x (spatial axes from 2 on) and kernel extents `kernel` (NULL: from
+ * the attribute kernel_shape); computes out. */
 void window_init(Op *o, Window *w, const Value *x, const int64_t *kernel);
 /* The input coordinate of output position i and tap r on axis k: i*stride + r*dilation - pad. */
 const Ix *window_at(Op *o, const Window *w, int k, const Ix *i, const Ix *r);

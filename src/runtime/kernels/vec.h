@@ -61,7 +61,8 @@
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));
-typedef float vf_mem __attribute__((vector_size(4 * LANES), may_alias, aligned(4))); /* a vector anywhere in memory */
+/* a vector anywhere in memory */
+typedef float vf_mem __attribute__((vector_size(4 * LANES), may_alias, aligned(4)));
 
 INLINE vf vload(const float *p) { return *(const vf_mem *)p; }
 INLINE void vstore(float *p, vf v) { *(vf_mem *)p = v; }
@@ -92,8 +93,10 @@ INLINE vf vdup(float x) { return (vf)_mm512_set1_ps(x); }
 INLINE vf clamp_lo(vf lo, vf x) { return (vf)_mm512_max_ps((__m512)lo, (__m512)x); }
 INLINE vf clamp_hi(vf hi, vf x) { return (vf)_mm512_min_ps((__m512)hi, (__m512)x); }
 INLINE __mmask16 first_lanes(int64_t n) { return (__mmask16)((1u << n) - 1); }
-INLINE vf vload_n(const float *p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p); }
-INLINE void vstore_n(float *p, vf v, int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v); }
+INLINE vf vload_n(const float *p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p);
+    }
+INLINE void vstore_n(float *p, vf v, int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n),
+    (__m512)v); }
 #elif LEVEL == 1
 #include <immintrin.h>
 INLINE vf vdup(float x) { return (vf)_mm256_set1_ps(x); }
@@ -155,10 +158,12 @@ IgemmFn NAME(igemm);
 void NAME(pack_b)(const float *b, int64_t sk, int64_t sn, int64_t K, int64_t N, float *out);
 void NAME(strip)(void *dst, const void *src, int64_t stride, int64_t n, int64_t elem);
 void NAME(unstrip)(void *dst, const void *src, int64_t stride, int64_t n, int64_t elem);
-void NAME(transpose)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows, int64_t cols, int64_t elem);
-void NAME(rows)(const RowTable *t, const char *a, const float *zero, int64_t first, int64_t rows, int64_t mr,
-    const float **p);
-void NAME(depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff, const float *zero,
+void NAME(transpose)(void *dst, int64_t ldd, const void *src, int64_t lds, int64_t rows,
+    int64_t cols, int64_t elem);
+void NAME(rows)(const RowTable *t, const char *a, const float *zero, int64_t first, int64_t rows,
+    int64_t mr, const float **p);
+void NAME(depthwise)(int64_t nq, int64_t nc, int64_t taps, const float *const *in, int64_t aoff,
+    const float *zero,
     const float *w, int64_t ldw, float *out, int64_t ldo, const float *bias, float lo, float hi);
 
 #endif
