@@ -239,6 +239,48 @@ static void a_trained_network_on_the_cpu(void **state)
     }
 }
 
+/* The zoo's graph with weights and inputs by recipe, at <folder>/NAME. */
+static void fill(const char *name)
+{
+    const char *zoofill = SINTER_BINARY_DIR "/tests/zoo-tools/zoofill";
+    const char *graph = SINTER_SOURCE_DIR "/tests/zoo/small";
+    assert_true(shell(NULL, "%s %s/%s.onnx %s/%s.onnx 2>&1", zoofill, graph, name, folder, name));
+    assert_true(
+        shell(NULL, "%s --inputs %s/%s.onnx %s/%s 2>&1", zoofill, graph, name, folder, name));
+}
+
+static void open_zoo(Session *s, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.onnx", folder, name);
+    open_file(s, path);
+}
+
+static void compare_zoo(const char *name, int n_in, int threads)
+{
+    Session c, cuda;
+    sinter_value *in[4];
+    fill(name);
+    open_zoo(&c, name);
+    open_zoo(&cuda, name);
+    for (int i = 0; i < n_in; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s/input_%d.pb", folder, name, i);
+        in[i] = net_value(path);
+    }
+    compare(&c, &cuda, (const sinter_value *const *)in, n_in, 1, threads);
+    for (int i = 0; i < n_in; i++)
+        sinter_value_free(in[i]);
+}
+
+/* Depthwise and strided convolutions; attention with its gathers and layer normalizations. */
+static void zoo_models_on_the_cpu(void **state)
+{
+    (void)state;
+    compare_zoo("mobilenet_v2", 1, 1);
+    compare_zoo("minilm_l6", 3, 32);
+}
+
 /* ---- nvcc ------------------------------------------------------------------------------------ */
 
 /* How many functions spill, by ptxas. */
@@ -285,6 +327,19 @@ static void nvcc_takes_the_committed_models(void **state)
     }
 }
 
+static void nvcc_takes_zoo_models(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"mobilenet_v2", "minilm_l6"};
+    for (int i = 0; i < NELEM(name); i++) {
+        Session s;
+        fill(name[i]);
+        open_zoo(&s, name[i]);
+        check_nvcc(&s, name[i]);
+        session_close(&s);
+    }
+}
+
 static void nvcc_takes_small_nets(void **state)
 {
     (void)state;
@@ -321,10 +376,12 @@ int main(void)
         cmocka_unit_test(failing_indices_keep_threads_going),
         cmocka_unit_test(small_nets_on_the_cpu),
         cmocka_unit_test(a_trained_network_on_the_cpu),
+        cmocka_unit_test(zoo_models_on_the_cpu),
     };
     const struct CMUnitTest nvcc[] = {
         cmocka_unit_test(nvcc_takes_the_committed_models),
         cmocka_unit_test(nvcc_takes_small_nets),
+        cmocka_unit_test(nvcc_takes_zoo_models),
     };
     int failed = cmocka_run_group_tests(tests, make_folder, remove_folder);
     if (system("command -v nvcc >/dev/null 2>&1")) {

@@ -67,7 +67,8 @@ void emit_body_call(Emit *e, const Stmt *s)
     const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
     if (guard[0])
         emit_line(e, "if (%s)", guard);
-    emit_line(e, "b%d(pp, ss, %s, %s, b%d_pool);", s->acc, lanes, rows, s->acc);
+    emit_line(e, "%sb%d(pp, ss, %s, %s, b%d_pool);", guard[0] ? "    " : "", s->acc, lanes, rows,
+        s->acc);
     emit_pop(e, mark);
     emit_line(e, "}");
 }

@@ -46,7 +46,7 @@ extern "C" __global__ void k00_gather(const sinter_kctx *c, void *const *buf, co
                 pp[1] = ((char *)buf[2]) + (4 * dim[0] * r4);
                 ss[1] = 0;
                 if (in5)
-                b0(pp, ss, dim[0], 1, b0_pool);
+                    b0(pp, ss, dim[0], 1, b0_pool);
             }
         }
     }

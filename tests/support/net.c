@@ -128,7 +128,7 @@ void net_node(Pb *g, const char *op, const char *inputs, const char *outputs, co
 Pb net_file(const char *path)
 {
     char full[512];
-    snprintf(full, sizeof full, "%s/%s", SINTER_SOURCE_DIR, path);
+    snprintf(full, sizeof full, "%s/%s", path[0] == '/' ? "" : SINTER_SOURCE_DIR, path);
     FILE *f = fopen(full, "rb");
     if (!f)
         fail_msg("can't open %s", full);

@@ -31,7 +31,7 @@ Pb net_joined(void);     /* concatenation of two inputs; n, m */
 Pb net_sliced(void);     /* backwards, strided; n, m */
 
 /* models/mnist8_cnn and its recorded data. */
-Pb net_file(const char *path); /* beneath the source folder */
+Pb net_file(const char *path); /* beneath the source folder, or absolute */
 sinter_value *net_value(const char *path);
 
 /* A compiled model. */
