@@ -80,6 +80,10 @@ static void input_types(Module *m)
     Graph *g = m->graph;
     for (int i = 0; i < g->inputs.n; i++) {
         Value *v = g->inputs.at[i];
+        if (v->data && !m->opt.overridable) { /* the runtime has a variant for when it is given */
+            v->is_input = false;
+            continue;
+        }
         if (v->kind == V_TENSOR && v->declared_rank >= 0)
             adopt_declared(m, v);
         Where w = {.tensor = v->name, .hint = "fix the rank and type of the input when exporting"};

@@ -15,6 +15,7 @@ typedef struct Options {
     uint64_t seed;
     const char *const *disable_pass, *const *keep; /* NULL-terminated or NULL */
     const char *print_after, *dump_dir;
+    bool overridable; /* inputs with a default are variables; else their defaults are constants */
 } Options;
 
 /* The stages that one kernel computes, in order; each is needed only inside, unless its value is read

@@ -18,6 +18,7 @@ static const JitSym libm_symbols[] = {
 // clang-format on
 
 typedef struct Compile {
+    bool overridable;
     sinter_program *prog;
     const sinter_options *o;
 } Compile;
@@ -82,6 +83,26 @@ static void generate(sinter_program *p)
         p->fn[i] = (KernelFn *)(uintptr_t)jit_symbol(p->code, k[i]->name);
 }
 
+static const char *const *copy_list(Ctx *cx, const char *const *list)
+{
+    int n = 0;
+    while (list && list[n])
+        n++;
+    const char **copy = NEW_N(cx, const char *, n + 1);
+    for (int i = 0; i < n; i++)
+        copy[i] = ctx_strdup(cx, list[i]);
+    return list ? copy : NULL;
+}
+
+static void copy_options(sinter_program *p, const sinter_options *o)
+{
+    p->options = *o;
+    p->options.isa = o->isa ? ctx_strdup(&p->cx, o->isa) : NULL;
+    p->options.disable_pass = copy_list(&p->cx, o->disable_pass);
+    p->options.keep = copy_list(&p->cx, o->keep);
+    p->options.dump_dir = p->options.print_after = NULL;
+}
+
 static void compile(void *arg)
 {
     Compile *c = arg;
@@ -94,20 +115,17 @@ static void compile(void *arg)
     p->m.graph = model->path ? graph_import_file(&p->cx, model->path)
                              : graph_import(&p->cx, model->bytes, model->n_bytes, NULL);
     set_options(&p->m, c->o, p->kernels);
+    p->m.opt.overridable = c->overridable;
+    copy_options(p, c->o);
     passes_run(&p->m);
     if (p->m.opt.level > 0 && p->m.steps.n)
         generate(p);
     p->compile_ms = now_ms() - start;
 }
 
-sinter_code sinter_compile(const sinter_model *model, const sinter_options *options,
+static sinter_code new_program(const sinter_model *model, sinter_options o, bool overridable,
     sinter_program **program, sinter_error *err)
 {
-    if (!model || !program)
-        return api_error(err, SINTER_ERR_USAGE,
-            "sinter_compile: model and program must not be NULL");
-    *program = NULL;
-    sinter_options o = api_options(options);
     Alloc alloc;
     api_alloc(&alloc, &o);
     sinter_program *p = alloc_get(&alloc, sizeof *p, 16);
@@ -121,7 +139,7 @@ sinter_code sinter_compile(const sinter_model *model, const sinter_options *opti
     p->cx.log = o.log;
     p->cx.log_user = o.log_user;
     p->cx.log_level = o.log_level;
-    Compile c = {p, &o};
+    Compile c = {overridable, p, &o};
     sinter_code code = api_call(&p->cx, compile, &c, err);
     if (code) {
         sinter_program_free(p);
@@ -131,11 +149,34 @@ sinter_code sinter_compile(const sinter_model *model, const sinter_options *opti
     return SINTER_OK;
 }
 
+sinter_code sinter_compile(const sinter_model *model, const sinter_options *options,
+    sinter_program **program, sinter_error *err)
+{
+    if (!model || !program)
+        return api_error(err, SINTER_ERR_USAGE,
+            "sinter_compile: model and program must not be NULL");
+    *program = NULL;
+    return new_program(model, api_options(options), false, program, err);
+}
+
+sinter_code program_variant(const sinter_program *program, sinter_program **variant, sinter_error *err)
+{
+    sinter_program *p = (sinter_program *)program; /* what is added is guarded by the lock */
+    sinter_code code = SINTER_OK;
+    pthread_mutex_lock(&p->emitting);
+    if (!p->variant)
+        code = new_program(p->model, p->options, true, &p->variant, err);
+    *variant = p->variant;
+    pthread_mutex_unlock(&p->emitting);
+    return code;
+}
+
 void sinter_program_free(sinter_program *p)
 {
     if (!p)
         return;
     Alloc alloc = p->alloc;
+    sinter_program_free(p->variant);
     ctx_free(&p->cx);
     pthread_mutex_destroy(&p->emitting);
     alloc_put(&alloc, p, sizeof *p);

@@ -77,6 +77,7 @@ void sinter_context_free(sinter_run_context *rc)
     if (!rc)
         return;
     Alloc *a = rc->cx.arena.alloc;
+    sinter_context_free(rc->variant);
     ctx_free(&rc->cx);
     alloc_put(a, rc, sizeof *rc);
 }
@@ -251,12 +252,35 @@ static void run(void *arg)
         run_compiled(r);
 }
 
+/* Is an input given whose default the program took for a constant? */
+static bool overrides(const sinter_run_context *rc, const sinter_value *const *inputs, int n)
+{
+    const Module *m = &rc->program->m;
+    for (int i = 0; i < n && i < m->graph->inputs.n && !m->opt.overridable; i++)
+        if (inputs[i] && m->graph->inputs.at[i]->data)
+            return true;
+    return false;
+}
+
+/* The same run on the variant of the program, in a context of its own. */
+static sinter_code run_variant(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs,
+    sinter_value **outputs, int n_outputs, sinter_error *err)
+{
+    sinter_program *variant;
+    sinter_code code = SINTER_OK;
+    if (!rc->variant && !(code = program_variant(rc->program, &variant, err)))
+        code = sinter_context_new(variant, &rc->variant, err);
+    return code ? code : sinter_run(rc->variant, inputs, n_inputs, outputs, n_outputs, err);
+}
+
 sinter_code sinter_run(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs,
     sinter_value **outputs, int n_outputs, sinter_error *err)
 {
     if (!rc || (n_inputs && !inputs) || (n_outputs && !outputs))
         return api_error(err, SINTER_ERR_USAGE,
             "sinter_run: context, inputs and outputs must not be NULL");
+    if (overrides(rc, inputs, n_inputs))
+        return run_variant(rc, inputs, n_inputs, outputs, n_outputs, err);
     Run r = {rc, inputs, n_inputs, outputs, n_outputs};
     sinter_code code = api_call(&rc->cx, run, &r, err);
     ctx_reset(&rc->cx, rc->start); /* now, so that the next run finds its memory in one piece */
