@@ -55,6 +55,34 @@ static bool inner_contiguous(const Value *v, const Place *pl)
     return true;
 }
 
+typedef struct Tenant {
+    const Sched *s;
+    const Place *memory;
+    bool found;
+} Tenant;
+
+static void note_tenant(void *user, const Expr *load, bool in_index)
+{
+    (void)in_index;
+    Tenant *t = user;
+    const Place *pl = kernel_place(t->s->k, load->value);
+    t->found |= pl && pl->arg == t->memory->arg && (pl->arg >= 0 || pl->offset == t->memory->offset);
+}
+
+/* Is another operand of the reader in its memory already? Both would live there at once. */
+static bool taken(const Sched *s, const Def *reader, const Place *memory)
+{
+    Tenant t = {s, memory, false};
+    ex_visit_loads(s->cx, reader->body, note_tenant, &t);
+    return t.found;
+}
+
+/* Does the box, along this axis, hold whole blocks of b? */
+static bool whole_blocks(Pool *p, const Span *sp, const Ix *b)
+{
+    return sp->full || (ix_is(ix_mod(p, sp->lo, b), 0) && ix_is(ix_mod(p, sp->cap, b), 0));
+}
+
 /* A value whose only reader is a map at the same element is computed in the reader's memory. Its
  * strides there are those of the reader's axes that its own axes follow; what they give is compared
  * as a whole. */
@@ -95,7 +123,8 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
                 a->a == ix_of_var(p, reader->axis[j])) {
                 mine.stride[k] = a->kind == AT_MOD ? to.stride[j] : ix_mul(p, to.stride[j], a->b);
                 /* v is larger than its reader where the last block is not whole */
-                if (to.origin[j] || !ix_is(ix_mod(p, reader->axis[j]->extent, a->b), 0))
+                if (to.origin[j] || !ix_is(ix_mod(p, reader->axis[j]->extent, a->b), 0) ||
+                    !whole_blocks(p, &s->region[reader_stage].span[j], a->b))
                     return false;
                 mine.origin[k] = NULL;
             }
@@ -107,8 +136,7 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
             return false;
     }
     (void)r;
-    (void)reader_stage;
-    if (here != there || !inner_contiguous(v, &mine))
+    if (here != there || !inner_contiguous(v, &mine) || taken(s, reader, &to))
         return false;
     *pl = mine;
     return true;

@@ -93,8 +93,9 @@ static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, 
                 by_count = (least_tiles + tiles - 1) / tiles;
         int64_t blocks = MIN(c->ext[i], MAX(by_size, by_count));
         int64_t size = (c->ext[i] + blocks - 1) / blocks;
-        if (i == c->n_axis - 1) /* lanes: whole vectors */
-            size = MIN(c->ext[i], (size + 63) / 64 * 64);
+        int64_t vectors = (size + 63) / 64 * 64;
+        if (i == c->n_axis - 1 && vectors < c->ext[i]) /* perhaps lanes: whole vectors */
+            size = vectors;
         add_axis(t, c, i, size);
         tiles = sat_volume(tiles, (c->ext[i] + size - 1) / size);
         inner = inner * size;
@@ -153,6 +154,11 @@ static bool replaced(const Candidate *c, const Region *region, int i, int64_t vo
     const Uses *u = &c->m->uses[c->stage[i]->out->id];
     if (u->n != 1 || u->at[0]->red != RED_NONE)
         return false;
+    for (int j = 0; j < i; j++) { /* one operand only */
+        const Uses *other = &c->m->uses[c->stage[j]->out->id];
+        if (other->n == 1 && other->at[0] == u->at[0])
+            return false;
+    }
     for (int j = i + 1; j < c->n; j++)
         if (c->stage[j] == u->at[0])
             return region_size(c, region, j) == volume &&
@@ -199,7 +205,11 @@ static bool legal(const Candidate *c, Tiling *t)
     }
     if (scratch > SCRATCH_LIMIT && c->n > 1)
         return false;
-    return tiled <= c->work + c->work / 7 || tiled - c->work < SMALL_WORK / 4;
+    /* The last tile is clipped where the root's extent is no multiple: that repeats nothing. */
+    double once = (double)c->work *
+        (double)sat_volume(region_size(c, region, c->n - 1), tiles) /
+        (double)MAX(1, def_volume(c->stage[c->n - 1]));
+    return (double)tiled <= once * 8 / 7 || tiled - c->work < SMALL_WORK / 4;
 }
 
 /* Rows of the contraction, batches included: what there is besides its columns. */
