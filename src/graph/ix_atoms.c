@@ -158,6 +158,13 @@ static bool isolate(Pool *p, const Ix *a, const Atom *atom, const Ix **coef, con
 
 static bool nonneg(Pool *p, const Ix *a, int depth);
 
+/* A numeric bound that proofs can multiply without overflow; what saturated on the way here tells nothing. */
+static const Ix *known_bound(Pool *p, int64_t x)
+{
+    const int64_t most = (int64_t)1 << 31;
+    return x >= -most && x <= most ? ix_int(p, x) : NULL;
+}
+
 /* The largest (or smallest) form that `atom` is known to have, other than itself; NULL if none. For
  * min and max both parts bound it; `which` picks one. */
 static const Ix *atom_bound(Pool *p, const Atom *atom, bool upper, int which)
@@ -168,15 +175,14 @@ static const Ix *atom_bound(Pool *p, const Atom *atom, bool upper, int which)
     case AT_MIN: return upper ? (which ? atom->b : atom->a) : NULL;
     case AT_MAX: return upper ? NULL : (which ? atom->b : atom->a);
     case AT_DIV:
-        if (which || !upper)
-            return which || atom->lo <= -IX_INF ? NULL : ix_int(p, atom->lo);
-        return atom->hi < IX_INF ? ix_int(p, atom->hi) : NULL;
+        return which ? NULL : known_bound(p, upper ? atom->hi : atom->lo);
     case AT_SYM:
     case AT_DATA:
         if (which)
             return NULL;
-        return upper ? (atom->kind == AT_DATA && atom->hi < IX_INF ? ix_int(p, atom->hi) : NULL)
-                     : (atom->lo > -IX_INF ? ix_int(p, atom->lo) : NULL);
+        if (upper)
+            return atom->kind == AT_DATA ? known_bound(p, atom->hi) : NULL;
+        return known_bound(p, atom->lo);
     }
     return NULL;
 }

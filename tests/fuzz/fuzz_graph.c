@@ -1,7 +1,8 @@
 /* fuzz_graph.c: random graphs must give on every level, with every set of passes, what the interpreter gives.
  *
- *     fuzz_graph [-v] [-k] [-w FOLDER] [COUNT [FIRST_SEED]]     -v: seeds as they run; -k: do not reduce
+ *     fuzz_graph [-v] [-k] [-d] [-w FOLDER] [COUNT [FIRST_SEED]]     -v: seeds as they run; -k: do not reduce
  *     fuzz_graph CASE.txt...                                    -w: the models of failures go there
+ *     fuzz_graph -d CASE.txt                                    in this process, for a debugger
  *
  * Without COUNT and with it, the cases in tests/fuzz/cases are run first. Everything runs in child processes, so that
  * a crash or a hang is a failure with a seed like any other. What fails is cut down, node by node, while it still
@@ -354,7 +355,7 @@ static void report(Recipe *r, const char *what, bool reduced, const char *folder
 typedef struct Totals {
     int64_t graphs, ran, wrong;
 } Totals;
-static bool reducing = true;
+static bool reducing = true, here;
 static const char *folder;
 
 /* Seeds from..to-1 in a child until one fails; returns the first that is not done. */
@@ -419,9 +420,23 @@ static void run_case(const char *path, Totals *t)
         report(&r, path, false, folder);
 }
 
+/* For a debugger: a case in this process. */
+static int run_here(const char *path)
+{
+    static Recipe r;
+    static char text[65536];
+    FILE *f = fopen(path, "r");
+    if (!f || !fread(text, 1, sizeof text - 1, f) || fclose(f) || !recipe_read(&r, text))
+        return 2;
+    for (int c = 0; c < NELEM(configs) && !shared->wrong; c++)
+        try_recipe(&r, 0, c, shared);
+    printf("%s: %s\n", configs[shared->config].text, shared->message);
+    return shared->wrong;
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: fuzz_graph [-v] [-k] [-w FOLDER] [COUNT [FIRST_SEED]] | CASE.txt...\n");
+    fprintf(stderr, "usage: fuzz_graph [-v] [-k] [-d] [-w FOLDER] [COUNT [FIRST_SEED]] | CASE.txt...\n");
     return 2;
 }
 
@@ -429,11 +444,13 @@ int main(int argc, char **argv)
 {
     Totals t = {0};
     glob_t found = {0};
-    for (int o; (o = getopt(argc, argv, "vkw:")) != -1;)
+    for (int o; (o = getopt(argc, argv, "vkdw:")) != -1;)
         if (o == 'v')
             verbose = true;
         else if (o == 'k')
             reducing = false;
+        else if (o == 'd')
+            here = true;
         else if (o == 'w')
             folder = optarg;
         else
@@ -441,6 +458,8 @@ int main(int argc, char **argv)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return usage();
+    if (here)
+        return optind < argc ? run_here(argv[optind]) : usage();
     char *end = "";
     uint64_t count = optind < argc ? strtoull(argv[optind], &end, 10) : 1000;
     uint64_t seed = optind + 1 < argc && !*end ? strtoull(argv[optind + 1], NULL, 10) : 0, last = seed + count;
