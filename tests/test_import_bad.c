@@ -44,10 +44,7 @@ static void files_of_other_kinds_are_refused(void **state)
 {
     (void)state;
     static const char *const text[] = {"%PDF-1.7 some text", "\x89PNG\r\n\x1a\n", "PK\x03\x04",
-        "hello, world\n", "{\"a\": 1}",
-        "\x7f"
-        "ELF",
-        "\n\n\n\n", "\x08\x08"};
+        "hello, world\n", "{\"a\": 1}", "\177ELF", "\n\n\n\n", "\x08\x08"};
     for (int i = 0; i < NELEM(text); i++) {
         Pb m = bytes(text[i], strlen(text[i]));
         Loaded l;

@@ -12,7 +12,7 @@ set -eu
 sinter=$1 outcheck=$2/outcheck action=${3:-} only=${4:-*}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 modes=${MODES:-fused nofuse}
-jobs=${JOBS:-2} limit=${CPU_LIMIT:-60} # seconds of processor time after which a run counts as hung
+jobs=${JOBS:-2} limit=${CPU_LIMIT:-20} # seconds of processor time after which a run counts as hung
 tab=$(printf '\t')
 # A sanitizer's own exit status must not pass for a clean error.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:exitcode=99" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:exitcode=99"
