@@ -1,6 +1,7 @@
 /* compile.c: sinter_program: a model through the passes and the code generator. */
 #include "runtime/internal.h"
 #include <math.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* What the emitted text may call. */
@@ -100,7 +101,22 @@ static void copy_options(sinter_program *p, const sinter_options *o)
     p->options.isa = o->isa ? ctx_strdup(&p->cx, o->isa) : NULL;
     p->options.disable_pass = copy_list(&p->cx, o->disable_pass);
     p->options.keep = copy_list(&p->cx, o->keep);
+    p->options.dims = copy_list(&p->cx, o->dims);
     p->options.dump_dir = p->options.print_after = NULL;
+}
+
+/* "name=8": what the named symbol is taken for when choices are priced. */
+static void take_hints(sinter_program *p, const char *const *dims)
+{
+    for (; dims && *dims; dims++) {
+        const char *equals = strrchr(*dims, '=');
+        char *end;
+        long long n = equals ? strtoll(equals + 1, &end, 10) : -1;
+        if (n < 0 || *end)
+            ctx_fail(&p->cx, ST_USAGE, NULL, "a size of a dim must read NAME=N, not '%s'", *dims);
+        char *name = ctx_strndup(&p->cx, *dims, (size_t)(equals - *dims));
+        ix_sym_named(p->m.graph->pool, name)->hint = n;
+    }
 }
 
 static void compile(void *arg)
@@ -116,6 +132,7 @@ static void compile(void *arg)
                              : graph_import(&p->cx, model->bytes, model->n_bytes, NULL);
     set_options(&p->m, c->o, p->kernels);
     p->m.opt.overridable = c->overridable;
+    take_hints(p, c->o->dims);
     copy_options(p, c->o);
     passes_run(&p->m);
     if (p->m.opt.level > 0 && p->m.steps.n)

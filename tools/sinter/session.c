@@ -88,12 +88,23 @@ void session_close(Session *s)
     s->model = NULL;
 }
 
+/* "name=8" for each symbolic dim: the program is made for the sizes it is about to run at. */
+static const char *const *dim_hints(const Inputs *in)
+{
+    const char **list = cli_alloc(sizeof *list * (size_t)(in->n_dims + 1));
+    for (int i = 0; i < in->n_dims; i++)
+        list[i] = cli_printf("%s=%lld", in->dims[i].name, (long long)in->dims[i].size);
+    return list;
+}
+
 /* A model that is found unsupported only now lists its problems as one found at load. */
 sinter_code runner_open(Session *s, const sinter_options *options, Runner *r, sinter_error *err)
 {
     memset(r, 0, sizeof *r);
+    sinter_options sized = *options;
+    sized.dims = dim_hints(&s->inputs);
     double start = now_ms();
-    if (sinter_compile(s->model, options, &r->program, err))
+    if (sinter_compile(s->model, &sized, &r->program, err))
         return tell_problems(s, err);
     if (sinter_context_new(r->program, &r->context, err)) {
         runner_close(r);
