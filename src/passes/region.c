@@ -136,6 +136,8 @@ static Span span_of(const Scope *s, Range r, const Ix *extent)
     cap = cap && width ? ix_min(p, cap, width) : cap ? cap : width;
     if (!cap)
         return full_span(p, extent);
+    if (!ix_nonneg(p, cap)) /* of a reader without elements */
+        cap = ix_max(p, cap, zero);
     return (Span){lo, ext, ix_is_const(cap) && !ix_is_const(extent) ? cap : ix_min(p, cap, extent),
         false};
 }

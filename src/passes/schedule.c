@@ -107,8 +107,12 @@ static bool in_place(Sched *s, const Value *v, const Region *r, Place *pl)
     Place mine = to;
     mine.value = v;
     const Ix *there = ix_int(p, 0), *here = ix_int(p, 0);
-    for (int j = 0; j < reader->n_axes; j++)
+    for (int j = 0; j < reader->n_axes; j++) {
+        const Span *sp = &s->region[reader_stage].span[j];
+        if (ix_is(reader->axis[j]->extent, 1) && !sp->full && !ix_is(sp->ext, 1))
+            return false; /* no memory where nothing of the reader is needed */
         there = ix_add(p, there, ix_mul(p, ix_of_var(p, reader->axis[j]), to.stride[j]));
+    }
     for (int k = 0; k < v->rank; k++) {
         const Ix *at = reads.load->idx[k];
         mine.stride[k] = ix_int(p, 0);
