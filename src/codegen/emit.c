@@ -73,6 +73,15 @@ void emit_pop(Emit *e, int mark)
 
 static void ix_text(Emit *e, Buf *b, const Ix *a);
 
+/* Nests of min and max get deep: each is a local. */
+static const char *minmax_local(Emit *e, const Atom *a, const char *fn)
+{
+    const char *x = emit_ix(e, a->a), *y = emit_ix(e, a->b);
+    const char *name = ctx_printf(e->cx, "x%d", e->locals++);
+    emit_line(e, "sn_i64 %s = %s(%s, %s);", name, fn, x, y);
+    return name;
+}
+
 static void atom_text(Emit *e, Buf *b, const Atom *a)
 {
     const char *fn = NULL;
@@ -80,8 +89,8 @@ static void atom_text(Emit *e, Buf *b, const Atom *a)
     case AT_VAR: buf_printf(b, "%s%d", a->var->name, a->var->id); return;
     case AT_SYM: buf_printf(b, "dim[%d]", a->sym->id); return;
     case AT_DATA: buf_puts(b, emit_ex(e, a->data)); return;
-    case AT_MIN: fn = "sn_imin"; break;
-    case AT_MAX: fn = "sn_imax"; break;
+    case AT_MIN: buf_puts(b, minmax_local(e, a, "sn_imin")); return;
+    case AT_MAX: buf_puts(b, minmax_local(e, a, "sn_imax")); return;
     default:
         if (!ix_nonneg(e->p, a->a))
             fn = a->kind == AT_DIV ? "sn_fdiv" : "sn_fmod";
@@ -268,17 +277,6 @@ const char *emit_ex(Emit *e, const Expr *x)
 /* ---- statements --------------------------------------------------------------------------------
  */
 
-static Prim red_prim(Red r)
-{
-    static const Prim prim[] = {[RED_SUM] = P_add,
-        [RED_PROD] = P_mul,
-        [RED_MAX] = P_max,
-        [RED_MIN] = P_min,
-        [RED_ANY] = P_or,
-        [RED_ALL] = P_and};
-    return prim[r];
-}
-
 static void emit_store(Emit *e, const Stmt *s)
 {
     const Place *pl = kernel_place(e->k, s->value);
@@ -426,8 +424,8 @@ static void body_defs(Emit *e, const Stmts *list)
     }
 }
 
-/* Hash of a kernel's text with every numbered name (variables, locals, bodies) replaced by the order of its first
- * appearance: kernels that differ in names alone have equal signatures. */
+/* Hash of a kernel's text with every numbered name (variables, locals, bodies) replaced by the
+ * order of its first appearance: kernels that differ in names alone have equal signatures. */
 static uint64_t signature(Ctx *cx, const char *s, const char *end)
 {
     Map names;

@@ -30,7 +30,8 @@ void emit_loop_close(Emit *e, int mark)
 
 /* Names `row` as the row variables, the last fastest; or assigns to what is called like them with a
  * suffix. */
-void emit_row_vars(Emit *e, const Contract *c, const char *type, const char *suffix, const char *row)
+void emit_row_vars(Emit *e, const Contract *c, const char *type, const char *suffix,
+    const char *row)
 {
     for (int i = c->n_m - 1; i >= 0; i--) {
         const char *ext = emit_ix(e, c->m[i]->extent);
@@ -163,7 +164,8 @@ static void rows_of_depthwise(Emit *e, const Contract *c)
     int mark = emit_push(e);
     emit_line(e, "sn_i64 block = sn_imin(rows - r0, %d);", CONTRACT_ROWS);
     emit_line(e, "((sn_rows *)c->rows)(&rt, row0, zero, r0, block, 1, rp);");
-    emit_line(e, "((sn_depthwise *)c->depthwise)(block, columns, taps, rp, 0, zero, w, %s,", emit_ix(e, c->ldw));
+    emit_line(e, "((sn_depthwise *)c->depthwise)(block, columns, taps, rp, 0, zero, w, %s,",
+        emit_ix(e, c->ldw));
     emit_line(e, "    out + r0 * ldc, ldc, 0, sn_f32(0xff800000u), sn_f32(0x7f800000u));");
     emit_pop(e, mark);
     emit_line(e, "}");
@@ -178,7 +180,8 @@ static void sums_tier0(Emit *e, const Contract *c)
     if (c->ldw)
         emit_line(e, "const float *wn = w + n;");
     else
-        emit_line(e, "const float *wn = w + n / %d * %d * taps * kc + n %% %d;", c->nr, c->nr, c->nr);
+        emit_line(e, "const float *wn = w + n / %d * %d * taps * kc + n %% %d;", c->nr, c->nr,
+            c->nr);
     emit_line(e, "float sum = 0;");
     int inner[MAX_RANK];
     for (int i = 0; i < c->n_tap; i++) {

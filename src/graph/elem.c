@@ -32,13 +32,7 @@ static const Expr *trace_load(void *user, const Expr *load)
 
 static const Expr *combine(Pool *p, Red red, const Expr *a, const Expr *b)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add,
-        [RED_PROD] = P_mul,
-        [RED_MAX] = P_max,
-        [RED_MIN] = P_min,
-        [RED_ANY] = P_or,
-        [RED_ALL] = P_and};
-    return ex_prim(p, prim[red], a, b, NULL);
+    return ex_prim(p, red_prim(red), a, b, NULL);
 }
 
 /* The definition's body with its axes at constant `at`; reductions of constant extent are written

@@ -273,6 +273,7 @@ const Expr *ex_subst(Subst *s, const Expr *e);
 /* ---- definitions ----------------------------------------------------------------------------- */
 
 extern const char *const red_name[];
+Prim red_prim(Red red); /* what combines two elements */
 
 /* out[axis...] = body                                    red == RED_NONE out[axis...] = red over
  * red_axis... of body            else; accumulated in type `acc`, then cast to out's Axis k of the

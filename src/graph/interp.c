@@ -170,19 +170,13 @@ static int64_t extents(Interp *it, int n, const Var *const *v, int64_t *extent)
 
 static Scalar reduce(Interp *it, const Def *d)
 {
-    static const Prim prim[] = {[RED_SUM] = P_add,
-        [RED_PROD] = P_mul,
-        [RED_MAX] = P_max,
-        [RED_MIN] = P_min,
-        [RED_ANY] = P_or,
-        [RED_ALL] = P_and};
     int64_t extent[SUBST_VARS];
     Scalar acc = red_identity(d->red, d->acc);
     if (extents(it, d->n_red, d->red_axis, extent))
         do {
             it->stamp++;
             Scalar arg[2] = {acc, eval(it, d->body)};
-            acc = prim_eval(prim[d->red], d->acc, d->acc, arg);
+            acc = prim_eval(red_prim(d->red), d->acc, d->acc, arg);
         } while (next(it, d->n_red, d->red_axis, extent));
     return acc;
 }

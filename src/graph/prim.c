@@ -11,6 +11,18 @@ const PrimInfo prim_info[N_PRIMS] = {
 
 const char *const red_name[] = {"none", "sum", "prod", "max", "min", "any", "all"};
 
+Prim red_prim(Red red)
+{
+    static const Prim prim[] = {[RED_NONE] = N_PRIMS,
+        [RED_SUM] = P_add,
+        [RED_PROD] = P_mul,
+        [RED_MAX] = P_max,
+        [RED_MIN] = P_min,
+        [RED_ANY] = P_or,
+        [RED_ALL] = P_and};
+    return prim[red];
+}
+
 static Scalar of_bool(bool b) { return (Scalar){.u = b}; }
 
 /* float16 and bfloat16 compute in float, as every other tier does, then round. */

@@ -1,5 +1,6 @@
-/* constexpr.c: the pass constexpr: a part of a definition that reads constants only and has fewer elements than the
- * definition is evaluated now: the scale of a batch normalisation, say, gamma / sqrt(variance + epsilon). */
+/* constexpr.c: the pass constexpr: a part of a definition that reads constants only and has fewer
+ * elements than the definition is evaluated now: the scale of a batch normalisation, say, gamma /
+ * sqrt(variance + epsilon). */
 #include "graph/interp.h"
 #include "passes/pass.h"
 
@@ -41,8 +42,8 @@ static int64_t variables(const Hoist *h, const Expr *e, const Var **v, int *n)
     return volume;
 }
 
-/* Around the part may stand a condition that keeps its indices inside; evaluated on its own, it must not fail where
- * that is false. Nothing reads those elements. */
+/* Around the part may stand a condition that keeps its indices inside; evaluated on its own, it
+ * must not fail where that is false. Nothing reads those elements. */
 static const Expr *guarded_load(void *user, const Expr *load)
 {
     Pool *p = user;
@@ -87,7 +88,8 @@ static const Expr *evaluate(Hoist *h, const Expr *e, int n, const Var *const *v)
 /* An integer division could fail, and would fail when compiling: it stays where it is. */
 static bool may_fail(const Expr *e)
 {
-    bool fails = e->kind == EX_PRIM && (e->prim == P_div || e->prim == P_mod) && dtype_is_int(e->type);
+    bool fails =
+        e->kind == EX_PRIM && (e->prim == P_div || e->prim == P_mod) && dtype_is_int(e->type);
     for (int i = 0; i < e->n && e->kind == EX_PRIM && !fails; i++)
         fails = may_fail(e->arg[i]);
     return fails || (e->kind == EX_LOAD && ex_reads_data(e));
@@ -102,7 +104,8 @@ static bool worth(Hoist *h, const Expr *e, const Var **v, int *n)
     if (!r.any || !r.constant || may_fail(e) || ex_uses_syms(e))
         return false;
     int64_t volume = variables(h, e, v, n);
-    return volume >= 0 && volume <= MAX_ELEMENTS && (h->volume < 0 || volume <= h->volume / LEAST_SHARE || *n == 0);
+    return volume >= 0 && volume <= MAX_ELEMENTS &&
+        (h->volume < 0 || volume <= h->volume / LEAST_SHARE || *n == 0);
 }
 
 static const Expr *rebuild(Hoist *h, const Expr *e);
@@ -141,7 +144,8 @@ void pass_constexpr(Module *m)
         Hoist h = {m, m->defs.at[i], 1, {0}};
         map_init(&h.done, m->cx);
         for (int k = 0; k < h.d->n_axes + h.d->n_red && h.volume >= 0; k++) {
-            const Ix *e = k < h.d->n_axes ? h.d->axis[k]->extent : h.d->red_axis[k - h.d->n_axes]->extent;
+            const Ix *e =
+                k < h.d->n_axes ? h.d->axis[k]->extent : h.d->red_axis[k - h.d->n_axes]->extent;
             if (!ix_is_const(e) || !mul_ok(h.volume, MAX(e->c, 1), &h.volume))
                 h.volume = -1;
         }

@@ -10,7 +10,7 @@
  */
 #include "passes/pass.h"
 
-enum { NO_LOAD_COST = 24, CHEAP_COST = 2, CHEAP_SITES = 4, MAX_COST = 400 };
+enum { NO_LOAD_COST = 24, CHEAP_COST = 2, CHEAP_SITES = 4, MAX_COST = 400, MAX_TREE = 2000 };
 
 typedef struct Use {
     int sites;       /* distinct loads, over all definitions */
@@ -20,6 +20,7 @@ typedef struct Use {
     bool view, inlined;
     bool other_node; /* some reader belongs to another node */
     int cost, big_operands;
+    int tree; /* operations if nothing were shared */
 } Use;
 
 typedef struct Inline {
@@ -82,6 +83,8 @@ static bool wanted(const Inline *in, const Value *v, const Use *u)
     if (v->keep || !v->def || v->def->red != RED_NONE)
         return false;
     if (in->m->opt.fuse == 0 && !u->view && u->other_node)
+        return false;
+    if (u->tree > MAX_TREE) /* shared parts would be walked again and again */
         return false;
     if (u->view)
         return true;
@@ -146,6 +149,26 @@ static void count_uses(Inline *in)
     }
 }
 
+static int count_tree(Map *known, const Expr *e)
+{
+    if (e->kind != EX_PRIM)
+        return 1;
+    intptr_t n = (intptr_t)map_get(known, &e->id, sizeof e->id);
+    for (int i = 0; i < e->n && !map_get(known, &e->id, sizeof e->id); i++)
+        n = MIN(n + count_tree(known, e->arg[i]), 1 << 24);
+    map_put(known, &e->id, sizeof e->id, (void *)MAX(n, (intptr_t)1));
+    return (int)MAX(n, (intptr_t)1);
+}
+
+static int tree_size(Ctx *cx, const Expr *e)
+{
+    Map known;
+    map_init(&known, cx);
+    int n = count_tree(&known, e);
+    map_done(&known);
+    return n;
+}
+
 static void round_of_inlining(Module *m)
 {
     Inline in = {.m = m, .use = NEW_N(m->cx, Use, m->graph->values.n)};
@@ -161,6 +184,7 @@ static void round_of_inlining(Module *m)
         subst_done(&s);
         Use *u = &in.use[d->out->id];
         u->cost = ex_cost(m->cx, d->body);
+        u->tree = tree_size(m->cx, d->body);
         u->view = is_view(d->body);
         bool loads = false;
         ex_visit_loads(m->cx, d->body, any_load, &loads);

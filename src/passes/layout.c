@@ -160,8 +160,10 @@ static const Value *copy_with_order(Layout *l, const Value *v, int innermost)
     key[innermost] = 1;
     set_order(c, key);
     Def *d = NEW(m->cx, Def);
-    *d = (Def){
-        .out = c, .n_axes = v->rank, .axis = axis, .body = ex_load(m->graph->pool, v, v->rank, idx)};
+    *d = (Def){.out = c,
+        .n_axes = v->rank,
+        .axis = axis,
+        .body = ex_load(m->graph->pool, v, v->rank, idx)};
     c->def = d;
     VEC_PUSH(m->cx, &l->defs, d);
     VEC_PUSH(m->cx, &l->copies, ((Copy){v, c, innermost}));
@@ -247,8 +249,8 @@ static const Expr *arrange_constant(void *user, const Expr *load)
     return load;
 }
 
-/* The variable that the lanes will be: of a reduction, the one along which its largest operand is contiguous, if it
- * reduces that; else the innermost axis of the result. */
+/* The variable that the lanes will be: of a reduction, the one along which its largest operand is
+ * contiguous, if it reduces that; else the innermost axis of the result. */
 static const Var *lane_axis(Module *m, const Def *d)
 {
     Largest l = {NULL, 0};

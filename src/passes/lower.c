@@ -21,7 +21,8 @@ static Value *copy_of(Module *m, const Value *v)
         idx[k] = ix_of_var(g->pool, axis[k]);
     }
     Def *d = NEW(m->cx, Def);
-    *d = (Def){.out = c, .n_axes = v->rank, .axis = axis, .body = ex_load(g->pool, v, v->rank, idx)};
+    *d =
+        (Def){.out = c, .n_axes = v->rank, .axis = axis, .body = ex_load(g->pool, v, v->rank, idx)};
     c->def = d;
     VEC_PUSH(m->cx, &m->defs, d);
     return c;

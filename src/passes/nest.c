@@ -21,8 +21,8 @@ static int lane_reduction(const Def *d)
 /* Is memory contiguous along v in the largest load? */
 static bool contiguous(Sched *s, const Def *d, const Var *v);
 
-/* Do the stores of the stage go along its last loop in memory? Not where the box has one element on an inner axis
- * that has more: a column. */
+/* Do the stores of the stage go along its last loop in memory? Not where the box has one element on
+ * an inner axis that has more: a column. */
 static bool stores_along(Sched *s, int stage)
 {
     const Def *d = s->g->stages.at[stage];
@@ -113,6 +113,9 @@ static bool type_ok(const Expr *e)
 {
     if (e->kind != EX_PRIM || e->prim == P_select)
         return dtype_computes(e->type);
+    if ((e->prim == P_div || e->prim == P_mod) && dtype_is_int(e->type) &&
+        (e->arg[1]->kind != EX_CONST || !e->arg[1]->k.u))
+        return false; /* a zero divisor is reported by scalar code only */
     for (int i = 0; i < e->n; i++) {
         DType t = e->arg[i]->type;
         bool ordered = (e->prim == P_eq || e->prim == P_lt || e->prim == P_le) && t != DT_U64;
@@ -312,7 +315,8 @@ bool nest_add(Nest *nest, int stage)
         .row = nest->frame.n ? nest->row[nest->frame.n - 1] : NULL,
         .lane = lane,
         .nest = nest};
-    if (!dtype_computes(d->out->type) || (st->kind == NS_LANES && !stores_along(s, stage)) || !vector_ok(&v, body))
+    if (!dtype_computes(d->out->type) || (st->kind == NS_LANES && !stores_along(s, stage)) ||
+        !vector_ok(&v, body))
         return false;
     nest->rows_outside |= v.rows_outside;
     place_in_segment(nest, st, body);

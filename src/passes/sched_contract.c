@@ -138,7 +138,8 @@ static float element(const float *b)
     return x;
 }
 
-/* k rows of nr columns: copied whole where columns are neighbours, else by blocks that stay in the cache. */
+/* k rows of nr columns: copied whole where columns are neighbours, else by blocks that stay in the
+ * cache. */
 static void pack_tap(const Pack *q, const float *b, int64_t cols, float *to)
 {
     enum { BLOCK = 16 };
@@ -282,7 +283,8 @@ static bool bind_dynamic(Shape *h)
     return true;
 }
 
-static void bind_rows(Shape *h)
+/* `row`: elements that a row of A has at most; as many zeros stand in for rows outside. */
+static void bind_rows(Shape *h, const Ix *row)
 {
     Sched *s = h->s;
     Contract *c = h->c;
@@ -297,7 +299,7 @@ static void bind_rows(Shape *h)
         c->a_idx[i] = at_zero(s->p, ix_subst(&h->subst, h->roles.a->idx[i]), 1, &c->k);
     c->guard = h->roles.guard ? ex_subst(&h->subst, h->roles.guard) : NULL;
     c->rows_offset = sched_scratch(s, ix_muli(s->p, c->taps, 8 * CONTRACT_ROWS));
-    c->zero_offset = c->guard ? sched_scratch(s, ix_muli(s->p, c->k->extent, 4)) : NULL;
+    c->zero_offset = c->guard ? sched_scratch(s, ix_muli(s->p, row, 4)) : NULL;
 }
 
 /* Takes the variables m and taps out of a form one by one; false if it is not linear in one. */
@@ -327,7 +329,8 @@ static bool tabulate_guard(Pool *p, Contract *c, const Expr *g)
     for (int i = 0; i < 2; i++)
         if (g->arg[i]->kind != EX_IX && (g->arg[i]->kind != EX_CONST || g->arg[i]->type != DT_I64))
             return false;
-    const Ix *x = ix_of_expr(p, g->arg[0], -IX_INF, IX_INF), *y = ix_of_expr(p, g->arg[1], -IX_INF, IX_INF);
+    const Ix *x = ix_of_expr(p, g->arg[0], -IX_INF, IX_INF),
+             *y = ix_of_expr(p, g->arg[1], -IX_INF, IX_INF);
     int n = c->n_cond++;
     return coefficients(p, c, ix_addi(p, ix_sub(p, y, x), -1), c->cond[n], &c->cond0[n]);
 }
@@ -339,7 +342,8 @@ static void tabulate_rows(Shape *h)
     const Ix *base;
     int64_t taps = ix_is_const(c->taps) ? c->taps->c : INT64_MAX;
     const Ix *off = place_offset(p, kernel_place(h->s->k, c->a), h->roles.a->n, c->a_idx);
-    c->tabled = taps <= 512 && c->n_m + c->n_tap <= 8 && coefficients(p, c, off, c->a_stride, &base) &&
+    c->tabled = taps <= 512 && c->n_m + c->n_tap <= 8 &&
+        coefficients(p, c, off, c->a_stride, &base) &&
         (!c->guard || tabulate_guard(p, c, c->guard));
 }
 
@@ -367,7 +371,7 @@ static bool try_contraction(Sched *s, Stmts *into, int stage)
     bool constant = value_is_const(h.roles.b->value);
     if (!(constant && bind_constant(&h)) && !bind_dynamic(&h))
         return false;
-    bind_rows(&h);
+    bind_rows(&h, c->k->extent);
     tabulate_rows(&h);
     Stmt *call = stmt_new(s->cx, S_CALL);
     call->call = c;
@@ -376,7 +380,8 @@ static bool try_contraction(Sched *s, Stmts *into, int stage)
     return true;
 }
 
-/* ---- depthwise --------------------------------------------------------------------------------- */
+/* ---- depthwise ---------------------------------------------------------------------------------
+ */
 
 /* Every output has its own weights: the columns are the lanes of all three. */
 static bool depthwise_roles(Shape *h, const Place *out)
@@ -403,7 +408,8 @@ static bool unit_coefficient(Pool *p, const Place *pl, const Expr *load, const V
     return coef && ix_is(coef, 1);
 }
 
-/* B's taps must lie evenly: the last tap variable ldw apart, those before it by whole rows of it. */
+/* B's taps must lie evenly: the last tap variable ldw apart, those before it by whole rows of it.
+ */
 static bool depthwise_weights(Shape *h)
 {
     Sched *s = h->s;
@@ -435,7 +441,8 @@ static bool try_depthwise(Sched *s, Stmts *into, int stage)
     if (!product_factors(h.d, &h.roles) || ex_reads_data(h.roles.a) || ex_reads_data(h.roles.b))
         return false;
     Contract *c = h.c = NEW(s->cx, Contract);
-    *c = (Contract){.out = h.d->out, .a = h.roles.a->value, .b = h.roles.b->value, .mr = 1, .nr = 1};
+    *c =
+        (Contract){.out = h.d->out, .a = h.roles.a->value, .b = h.roles.b->value, .mr = 1, .nr = 1};
     bool is_row[MAX_RANK] = {false};
     const Place a = *sched_place(s, c->a, false), b = *sched_place(s, c->b, false);
     const Place out = *sched_place(s, h.d->out, true);
@@ -452,10 +459,9 @@ static bool try_depthwise(Sched *s, Stmts *into, int stage)
     c->k = c->n; /* the lanes are what a row holds */
     if (!depthwise_weights(&h))
         return false;
-    bind_rows(&h);
+    bind_rows(&h, h.r->span[h.n_axis].cap);
     for (int i = 0; i < h.roles.a->n; i++)
         c->a_idx[i] = at_zero(s->p, c->a_idx[i], 1, &c->n);
-    c->zero_offset = c->guard ? sched_scratch(s, ix_muli(s->p, h.r->span[h.n_axis].cap, 4)) : NULL;
     tabulate_rows(&h);
     if (!c->tabled)
         return false;

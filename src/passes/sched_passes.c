@@ -127,17 +127,6 @@ static void fill_identity(Passes *q, Stmts *into)
     VEC_PUSH(s->cx, into, t.stmt);
 }
 
-static Prim combine(Red r)
-{
-    static const Prim prim[] = {[RED_SUM] = P_add,
-        [RED_PROD] = P_mul,
-        [RED_MAX] = P_max,
-        [RED_MIN] = P_min,
-        [RED_ANY] = P_or,
-        [RED_ALL] = P_and};
-    return prim[r];
-}
-
 static void one_pass(Passes *q, Stmts *into, const Var *row, const Expr *body, const Ix *const *at)
 {
     Sched *s = q->s;
@@ -149,7 +138,7 @@ static void one_pass(Passes *q, Stmts *into, const Var *row, const Expr *body, c
     open_lanes(q, &t);
     int v = translate(&t, body), acc = body_load(t.body, in);
     body_store(t.body, out,
-        body_prim(t.body, combine(q->d->red), lane_type(q->d->acc), acc, v, -1));
+        body_prim(t.body, red_prim(q->d->red), lane_type(q->d->acc), acc, v, -1));
     close_lanes(q, &t);
     translate_finish(&t, row ? row->extent : ix_int(s->p, 1),
         q->lane ? q->lane->extent : ix_int(s->p, 1));

@@ -1,6 +1,7 @@
-/* sched_split.c: index-set splitting. A map that selects by a condition on one of its axes (concatenation, padding,
- * rotation of halves) becomes two maps over the parts of the axis where the condition is false and true: neither
- * tests anything, and the index forms of each are plain. */
+/* sched_split.c: index-set splitting. A map that selects by a condition on one of its axes
+ * (concatenation, padding, rotation of halves) becomes two maps over the parts of the axis where
+ * the condition is false and true: neither tests anything, and the index forms of each are plain.
+ */
 #include "graph/pool.h"
 #include "passes/sched.h"
 
@@ -9,11 +10,12 @@ enum { MAX_DEPTH = 6 };
 typedef struct Cut {
     const Expr *cond;
     int axis;
-    const Ix *at;     /* the condition changes here */
+    const Ix *at; /* the condition changes here */
     bool true_below;
 } Cut;
 
-/* The condition x < y as  coef*v + rest >= 0  for one axis variable v, nothing else of the stage in rest. */
+/* The condition x < y as  coef*v + rest >= 0  for one axis variable v, nothing else of the stage in
+ * rest. */
 static bool cut_of(Sched *s, const Def *d, const Expr *e, Cut *cut)
 {
     Pool *p = s->p;
@@ -22,7 +24,8 @@ static bool cut_of(Sched *s, const Def *d, const Expr *e, Cut *cut)
     for (int i = 0; i < 2; i++)
         if (e->arg[i]->kind != EX_IX && (e->arg[i]->kind != EX_CONST || e->arg[i]->type != DT_I64))
             return false;
-    const Ix *x = ix_of_expr(p, e->arg[0], -IX_INF, IX_INF), *y = ix_of_expr(p, e->arg[1], -IX_INF, IX_INF);
+    const Ix *x = ix_of_expr(p, e->arg[0], -IX_INF, IX_INF),
+             *y = ix_of_expr(p, e->arg[1], -IX_INF, IX_INF);
     const Ix *form = ix_addi(p, ix_sub(p, y, x), -1), *rest;
     for (int k = 0; k < d->n_axes; k++) {
         const Ix *coef = ix_uses_var(form, d->axis[k]) ? ix_coef(p, form, d->axis[k], &rest) : NULL;
@@ -76,7 +79,8 @@ static void schedule_part(Sched *s, Stmts *into, int stage, const Cut *cut, bool
     Span *sp = &s->region[stage].span[cut->axis];
     const Ix *end = ix_add(p, sp->lo, sp->ext);
     const Ix *mid = ix_min(p, ix_max(p, cut->at, sp->lo), end);
-    const Ix *lo = below ? sp->lo : mid, *ext = below ? ix_sub(p, mid, sp->lo) : ix_sub(p, end, mid);
+    const Ix *lo = below ? sp->lo : mid,
+             *ext = below ? ix_sub(p, mid, sp->lo) : ix_sub(p, end, mid);
     if (ix_is(ext, 0))
         return;
     if (!ix_nonneg(p, ext))

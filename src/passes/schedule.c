@@ -66,7 +66,8 @@ static void note_tenant(void *user, const Expr *load, bool in_index)
     (void)in_index;
     Tenant *t = user;
     const Place *pl = kernel_place(t->s->k, load->value);
-    t->found |= pl && pl->arg == t->memory->arg && (pl->arg >= 0 || pl->offset == t->memory->offset);
+    t->found |=
+        pl && pl->arg == t->memory->arg && (pl->arg >= 0 || pl->offset == t->memory->offset);
 }
 
 /* Is another operand of the reader in its memory already? Both would live there at once. */
@@ -317,6 +318,9 @@ static void schedule_group(Module *m, Group *g)
     for (int i = 0; i < n;)
         i += schedule_stages(&s, i);
     s.k->scratch = s.scratch;
+    if (ix_has_vars(s.k->scratch) || ix_has_vars(s.k->tiles))
+        ctx_fail(m->cx, ST_INTERNAL, NULL, "kernel %s: scratch or tiles of unknown size",
+            s.k->name);
     kernel_verify(m->cx, s.k);
 }
 

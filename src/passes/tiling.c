@@ -24,10 +24,7 @@ typedef struct Candidate {
     int64_t work; /* of all stages, in cheap operations */
 } Candidate;
 
-static int64_t extent_hint(const Ix *e)
-{
-    return MAX(ix_hint(e), 0);
-}
+static int64_t extent_hint(const Ix *e) { return MAX(ix_hint(e), 0); }
 
 static int64_t def_volume(const Def *d)
 {
@@ -84,7 +81,8 @@ static void tile_outer(const Candidate *c, int64_t target, int64_t least_tiles, 
     t->n = 0;
     for (int i = 0; i < c->n_axis; i++)
         inner = sat_volume(inner, c->ext[i]);
-    for (int i = 0; i < limit; i++) {
+    for (int i = 0; i < limit && inner < INT64_MAX / 8;
+         i++) { /* a saturated volume can't be divided */
         if (inner <= target && tiles >= least_tiles)
             return;
         inner /= c->ext[i];
@@ -148,8 +146,10 @@ static int64_t region_size(const Candidate *c, const Region *region, int i)
     return n;
 }
 
-/* Is the value's only reader a map of the same size? Then it is computed in the reader's memory (in_place). */
-static bool replaced(const Candidate *c, const Region *region, int i, int64_t volume)
+/* Is the value's only reader a map of the same size? Then it is computed in the reader's memory
+ * (in_place). */
+static bool replaced(const Candidate *c, const Region *region, const Tiling *t, int i,
+    int64_t volume)
 {
     const Uses *u = &c->m->uses[c->stage[i]->out->id];
     if (u->n != 1 || u->at[0]->red != RED_NONE)
@@ -159,6 +159,8 @@ static bool replaced(const Candidate *c, const Region *region, int i, int64_t vo
         if (other->n == 1 && other->at[0] == u->at[0])
             return false;
     }
+    if (!region_partitions(c->m->graph->pool, c->stage[i], &region[i], t))
+        return false;
     for (int j = i + 1; j < c->n; j++)
         if (c->stage[j] == u->at[0])
             return region_size(c, region, j) == volume &&
@@ -200,14 +202,13 @@ static bool legal(const Candidate *c, Tiling *t)
         if (outside(m, c, d->out)) {
             if (!region_partitions(p, d, &region[i], t))
                 return false;
-        } else if (!replaced(c, region, i, volume))
+        } else if (!replaced(c, region, t, i, volume))
             scratch += volume * dtype_bytes(d->out->type);
     }
     if (scratch > SCRATCH_LIMIT && c->n > 1)
         return false;
     /* The last tile is clipped where the root's extent is no multiple: that repeats nothing. */
-    double once = (double)c->work *
-        (double)sat_volume(region_size(c, region, c->n - 1), tiles) /
+    double once = (double)c->work * (double)sat_volume(region_size(c, region, c->n - 1), tiles) /
         (double)MAX(1, def_volume(c->stage[c->n - 1]));
     return (double)tiled <= once * 8 / 7 || tiled - c->work < SMALL_WORK / 4;
 }

@@ -176,7 +176,8 @@ sinter_code sinter_compile(const sinter_model *model, const sinter_options *opti
     return new_program(model, api_options(options), false, program, err);
 }
 
-sinter_code program_variant(const sinter_program *program, sinter_program **variant, sinter_error *err)
+sinter_code program_variant(const sinter_program *program, sinter_program **variant,
+    sinter_error *err)
 {
     sinter_program *p = (sinter_program *)program; /* what is added is guarded by the lock */
     sinter_code code = SINTER_OK;

@@ -263,8 +263,8 @@ static bool overrides(const sinter_run_context *rc, const sinter_value *const *i
 }
 
 /* The same run on the variant of the program, in a context of its own. */
-static sinter_code run_variant(sinter_run_context *rc, const sinter_value *const *inputs, int n_inputs,
-    sinter_value **outputs, int n_outputs, sinter_error *err)
+static sinter_code run_variant(sinter_run_context *rc, const sinter_value *const *inputs,
+    int n_inputs, sinter_value **outputs, int n_outputs, sinter_error *err)
 {
     sinter_program *variant;
     sinter_code code = SINTER_OK;
