@@ -1,5 +1,5 @@
 /* reshape.c: operators that only rename elements: the result is a load at another index. */
-#include "graph/op.h"
+#include "graph/ops/dims.h"
 
 /* out has the elements of x in the same row-major order. */
 static void view(Op *o, const Value *x, int rank, const Ix *const *dim)
@@ -10,6 +10,28 @@ static void view(Op *o, const Value *x, int rank, const Ix *const *dim)
     build_map(&y, op_load(o, x, at));
 }
 
+/* Dims that only the inputs tell: 0 and -1 are told apart when they are bound. With one -1 the
+ * product of all elements is the negative of what the others multiply to. */
+static void open_dims(Op *o, const Value *x, int n, bool zero, const Ix *total, const Ix **dim)
+{
+    Pool *p = o->pool;
+    const Expr *elem[MAX_RANK], *product = ex_i(p, 1);
+    for (int k = 0; k < n; k++) {
+        elem[k] = ex_ix(p, dim[k]);
+        if (!zero && k < x->rank)
+            elem[k] = ex_select(p, ex2(p, eq, elem[k], ex_i(p, 0)), ex_ix(p, x->dim[k]), elem[k]);
+        product = ex2(p, mul, product, elem[k]);
+    }
+    const Expr *others = ex2(p, max, ex1(p, neg, product), ex_i(p, 1));
+    const Expr *rest = ex2(p, div, ex_ix(p, total), others);
+    const Ix *known = ix_int(p, 1);
+    for (int k = 0; k < n; k++) {
+        dim[k] = dim_of_expr(o, ex_select(p, ex2(p, eq, elem[k], ex_i(p, -1)), rest, elem[k]));
+        known = ix_mul(p, known, dim[k]);
+    }
+    op_require_equal(o, known, total, "the number of elements changes");
+}
+
 /* Reshape (ai.onnx 1, 5, 13, 14, 19, 21, 23): 0 copies the input's dim (unless allowzero), -1 is
  * what remains. */
 static void reshape(Op *o)
@@ -18,7 +40,7 @@ static void reshape(Op *o)
     const Value *x = op_in(o, 0, T_ANY);
     const Ix *dim[MAX_RANK];
     int n, rest = -1;
-    bool zero = op_attr_i(o, "allowzero", 0) != 0;
+    bool zero = op_attr_i(o, "allowzero", 0) != 0, open = false;
     const Value *shape = o->opset >= 5 ? op_in(o, 1, T_BIT(DT_I64)) : NULL;
     const int64_t *list = shape ? NULL : op_attr_ints(o, "shape", &n);
     if (shape)
@@ -27,7 +49,16 @@ static void reshape(Op *o)
         op_error(o, "rank %d is above the limit of %d", n, MAX_RANK);
     const Ix *known = ix_int(p, 1), *total = op_numel(o, x->rank, x->dim);
     for (int k = 0; k < n; k++) {
-        const Ix *d = shape ? op_elem_ix(o, shape, k) : ix_int(p, list[k]);
+        dim[k] = shape ? op_elem_ix(o, shape, k) : ix_int(p, list[k]);
+        open |= dim[k]->lo < 0 && dim[k]->hi > 0;
+    }
+    if (open) {
+        open_dims(o, x, n, zero, total, dim);
+        view(o, x, n, dim);
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        const Ix *d = dim[k];
         if (ix_is(d, 0) && !zero) {
             if (k >= x->rank)
                 op_error(o, "shape element %d is 0, but the input has rank %d", k, x->rank);
