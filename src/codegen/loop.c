@@ -267,6 +267,8 @@ void kernel_verify(Ctx *cx, const Kernel *k)
 {
     Check c = {.cx = cx, .k = k, .acc = NEW_N(cx, bool, k->n_accs), .where = "a place"};
     map_init(&c.bound, cx);
+    if (k->scratch) /* reserved once for all tiles */
+        check_ix(&c, k->scratch);
     for (int i = 0; i < k->tile.n; i++)
         bind(&c, k->tile.at[i]);
     for (int i = 0; i < k->places.n; i++)

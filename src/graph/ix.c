@@ -412,7 +412,9 @@ const Ix *ix_div(Pool *p, const Ix *a, const Ix *k)
 {
     if (ix_is(k, 1) || ix_is(a, 0))
         return a;
-    if (k->n == 0 && k->c <= 0)
+    if (ix_is(k, 0)) /* nothing is ever divided by an empty axis: 0, as where that is known only when run */
+        return k;
+    if (k->n == 0 && k->c < 0)
         ctx_fail(p->cx, ST_INTERNAL, NULL, "index form divided by %lld", (long long)k->c);
     if (a->n == 0 && k->n == 0)
         return ix_int(p, floor_div(a->c, k->c));
@@ -434,7 +436,7 @@ const Ix *ix_div(Pool *p, const Ix *a, const Ix *k)
 
 const Ix *ix_mod(Pool *p, const Ix *a, const Ix *k)
 {
-    if (ix_is(k, 1) || ix_is(a, 0))
+    if (ix_is(k, 1) || ix_is(a, 0) || ix_is(k, 0))
         return ix_int(p, 0);
     if (a->n == 0 && k->n == 0 && k->c > 0)
         return ix_int(p, floor_mod(a->c, k->c));

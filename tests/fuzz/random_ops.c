@@ -426,8 +426,8 @@ static bool conv_family(Draw *d)
     Dim out[RECIPE_RANK], weight[RECIPE_RANK];
     Windows w;
     int64_t c = v.dim[1].at[0], groups = 1, m = ANY(d, 1, 2, 4, 8, 12, 16, 17, 32);
-    if (!c || !draw_windows(d, &v, false, &w, out))
-        return false;
+    if (d->r->odd || !c || !draw_windows(d, &v, false, &w, out))
+        return false; /* a padding of 0 times infinity: taps outside may be left out */
     if (chance(d, 25))
         groups = c; /* depthwise */
     else if (chance(d, 20) && c % 2 == 0)
@@ -453,7 +453,7 @@ static bool conv_family(Draw *d)
 static bool conv_transpose_family(Draw *d)
 {
     int x = pick_image(d);
-    if (x < 0 || value_at(d, x)->rank != 4)
+    if (x < 0 || value_at(d, x)->rank != 4 || d->r->odd)
         return false;
     RValue v = *value_at(d, x);
     int64_t c = v.dim[1].at[0], k = ANY(d, 1, 2, 3), s = ANY(d, 1, 2, 2, 3), p = below(d, MIN(2, k));
