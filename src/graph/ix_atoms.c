@@ -206,7 +206,15 @@ static bool nonneg_without(Pool *p, const Ix *a, const Atom *atom, int depth)
         if (b && nonneg(p, ix_add(p, ix_mul(p, coef, b), rest), depth - 1))
             return true;
     }
-    return false;
+    if (atom->kind == (upper ? AT_MAX : AT_MIN)) /* it is one of them */
+        return nonneg(p, ix_add(p, ix_mul(p, coef, atom->a), rest), depth - 1) &&
+            nonneg(p, ix_add(p, ix_mul(p, coef, atom->b), rest), depth - 1);
+    /* k*(x div k) is in [x-k+1, x]: tiles of a symbolic extent end at it. */
+    int64_t k = atom->kind == AT_DIV && ix_is_const(atom->b) ? atom->b->c : 0;
+    if (k <= 0 || !ix_is_const(coef) || coef->c % k)
+        return false;
+    const Ix *b = upper ? atom->a : ix_addi(p, atom->a, 1 - k);
+    return nonneg(p, ix_add(p, ix_muli(p, b, coef->c / k), rest), depth - 1);
 }
 
 /* Eliminates atoms from the innermost (youngest) outwards: bounds mention only older atoms. Symbols
