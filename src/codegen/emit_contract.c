@@ -59,13 +59,12 @@ static void row_pointers(Emit *e, const Contract *c)
         inner[i] = e->scope_keys.n;
         emit_loop_open(e, c->tap[i]);
     }
-    if (c->guard) {
-        const char *g = emit_ex(e, c->guard);
-        emit_line(e, "*p = zero;");
-        emit_line(e, "if (%s)", g);
-        emit_line(e, "    *p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
-    } else
-        emit_line(e, "*p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
+    const char *inside = c->guard ? emit_ex(e, c->guard) : NULL;
+    const char *at = emit_address(e, c->a, c->a_idx); /* its locals come before the condition */
+    if (inside)
+        emit_line(e, "*p = %s ? (const float *)(%s) : zero;", inside, at);
+    else
+        emit_line(e, "*p = (const float *)(%s);", at);
     emit_line(e, "p += mr;");
     for (int i = c->n_tap - 1; i >= 0; i--)
         emit_loop_close(e, inner[i]);
@@ -188,10 +187,12 @@ static void sums_tier0(Emit *e, const Contract *c)
         inner[i] = e->scope_keys.n;
         emit_loop_open(e, c->tap[i]);
     }
-    emit_line(e, "const float *p = zero;");
-    if (c->guard)
-        emit_line(e, "if (%s)", emit_ex(e, c->guard));
-    emit_line(e, "    p = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
+    const char *inside = c->guard ? emit_ex(e, c->guard) : NULL;
+    const char *row = emit_address(e, c->a, c->a_idx);
+    if (inside)
+        emit_line(e, "const float *p = %s ? (const float *)(%s) : zero;", inside, row);
+    else
+        emit_line(e, "const float *p = (const float *)(%s);", row);
     if (c->ldw) {
         emit_line(e, "float product = p[n] * *wn;");
         emit_line(e, "sum = sum + product;");

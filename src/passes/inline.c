@@ -78,6 +78,27 @@ static bool is_view(const Expr *e)
         ex_depends_on_ix_only(e->arg[0]);
 }
 
+/* Weights that are all the same number (ConstantOfShape) become a constant like others: a
+ * contraction wants memory to read. */
+static bool fill_weights(Module *m, Value *v, const Use *u)
+{
+    int64_t dim[MAX_RANK];
+    if (!u->contracted || v->is_output || v->def->red != RED_NONE ||
+        v->def->body->kind != EX_CONST || !value_static(v, dim))
+        return false;
+    Tensor *t = tensor_new_raw(m->cx, v->type, v->rank, dim);
+    size_t done = t->bytes ? (size_t)dtype_bytes(v->type) : 0;
+    if (done)
+        scalar_store(v->type, t->data, 0, v->def->body->k);
+    for (size_t n; done < t->bytes; done += n) { /* by doubling */
+        n = MIN(done, t->bytes - done);
+        memcpy((char *)t->data + done, t->data, n);
+    }
+    v->data = t;
+    v->def = NULL;
+    return true;
+}
+
 static bool wanted(const Inline *in, const Value *v, const Use *u)
 {
     if (v->keep || !v->def || v->def->red != RED_NONE)
@@ -192,7 +213,7 @@ static void round_of_inlining(Module *m)
             ex_visit_loads(m->cx, d->body, count_operand, u);
         else
             u->big_operands = -1;
-        u->inlined = wanted(&in, d->out, u);
+        u->inlined = !fill_weights(m, d->out, u) && wanted(&in, d->out, u);
     }
     pass_dce(m);
 }

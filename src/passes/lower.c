@@ -111,7 +111,7 @@ void pass_dce(Module *m)
             ex_visit_loads(m->cx, m->defs.at[i]->body, mark, live);
     int kept = 0;
     for (int i = 0; i < m->defs.n; i++)
-        if (live[m->defs.at[i]->out->id])
+        if (live[m->defs.at[i]->out->id] && m->defs.at[i]->out->def)
             m->defs.at[kept++] = m->defs.at[i];
     m->defs.n = kept;
 }
