@@ -322,9 +322,10 @@ static void emit_transpose(Emit *e, const Stmt *s)
         emit_ix(e, ix_muli(e->p, place_offset(e->p, src, from->value->rank, from->idx), bytes));
     const char *ldt = emit_ix(e, s->row_stride), *ldf = emit_ix(e, s->lane_stride);
     const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
+    const char *base = emit_ptr(e, to), *origin = emit_ptr(e, src); /* before any statement that needs them */
     if (e->o->tier == 1) {
-        emit_line(e, "((sn_transpose *)c->transpose)(%s + %s, %s, %s + %s, %s, %s, %s, %d);",
-            emit_ptr(e, to), at, ldt, emit_ptr(e, src), in, ldf, rows, lanes, bytes);
+        emit_line(e, "((sn_transpose *)c->transpose)(%s + %s, %s, %s + %s, %s, %s, %s, %d);", base, at, ldt,
+            origin, in, ldf, rows, lanes, bytes);
         return;
     }
     const char *type = spell_memtype(s->value->type);
@@ -332,7 +333,7 @@ static void emit_transpose(Emit *e, const Stmt *s)
         emit_line(e, "if (%s)", guard);
     emit_line(e, e->t->plane, rows, lanes);
     emit_line(e, "        ((%s *)(%s + %s))[r * %s + l] = ((const %s *)(%s + %s))[l * %s + r];",
-        type, emit_ptr(e, to), at, ldt, type, emit_ptr(e, src), in, ldf);
+        type, base, at, ldt, type, origin, in, ldf);
 }
 
 static void emit_for(Emit *e, const Stmt *s)

@@ -67,10 +67,9 @@ static void tap_pointers(Emit *e, const Contract *c)
     for (int i = 0; i < c->n_m; i++)
         emit_line(e, "const sn_i64 %s%d = %s%d_at[r];", c->m[i]->name, c->m[i]->id, c->m[i]->name,
             c->m[i]->id);
-    emit_line(e, "p[r] = 0;");
-    if (c->guard)
-        emit_line(e, "if (%s)", emit_ex(e, c->guard));
-    emit_line(e, "    p[r] = (const float *)(%s);", emit_address(e, c->a, c->a_idx));
+    const char *inside = c->guard ? emit_ex(e, c->guard) : "true";
+    const char *at = emit_address(e, c->a, c->a_idx); /* its locals come before the condition */
+    emit_line(e, "p[r] = %s ? (const float *)(%s) : (const float *)0;", inside, at);
     emit_pop(e, mark);
     emit_line(e, "}");
 }

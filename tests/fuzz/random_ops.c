@@ -327,6 +327,24 @@ static bool self_product_family(Draw *d)
     return settle(d, add_node(d, "MatMul", IN(s, x), v.type, v.rank, v.dim, "%s", ""), v.scale, false);
 }
 
+static bool einsum_family(Draw *d)
+{
+    static const char *const equations[] = {"equation=abc,cd->abd", "equation=abc,cd->adb", "equation=abc,abd->acd",
+        "equation=abc,dc->dab"};
+    int x = pick_type(d, DT_F32), e = (int)below(d, NELEM(equations));
+    if (x < 0 || value_at(d, x)->rank != 3)
+        return false;
+    RValue v = *value_at(d, x);
+    Dim n = fixed(ANY(d, 1, 4, 9, 16)), *a = &v.dim[0], *b = &v.dim[1], *c = &v.dim[2];
+    Dim weight[4][3] = {{*c, n}, {*c, n}, {*a, *b, n}, {n, *c}};
+    Dim out[4][3] = {{*a, *b, n}, {*a, n, *b}, {*a, *c, n}, {n, *a, *b}};
+    int w = add_data(d, v.type, e == 2 ? 3 : 2, weight[e]);
+    Dim *k = e == 2 ? b : c;
+    d->work += elements(&v) * (double)n.at[0];
+    return settle(d, add_node(d, "Einsum", IN(x, w), v.type, 3, out[e], "%s", equations[e]),
+        product_scale(&v, value_at(d, w), (double)MAX(k->at[0], k->at[1])), false);
+}
+
 static bool gemm_family(Draw *d)
 {
     int x = pick_type(d, DT_F32);
@@ -636,7 +654,7 @@ static bool arg_family(Draw *d)
 const FamilyRow op_families[] = {{unary_family, 20}, {partial_family, 6}, {step_family, 3},
     {integer_family, 3}, {clip_family, 4}, {binary_family, 25}, {divide_family, 4}, {power_family, 2},
     {logic_family, 3}, {compare_family, 4}, {where_family, 5}, {cast_family, 5}, {many_family, 2},
-    {matmul_family, 12}, {self_product_family, 5}, {gemm_family, 6}, {conv_family, 18},
+    {matmul_family, 12}, {self_product_family, 5}, {gemm_family, 6}, {einsum_family, 4}, {conv_family, 18},
     {conv_transpose_family, 3}, {pool_family, 8}, {softmax_family, 7}, {layer_norm_family, 6},
     {channel_norm_family, 5}, {reduce_family, 14}, {arg_family, 3}};
 const int n_op_families = NELEM(op_families);

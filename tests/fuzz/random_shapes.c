@@ -378,8 +378,90 @@ static bool trilu_family(Draw *d)
     return moved(d, add_like(d, "Trilu", x, chance(d, 50) ? "upper=0" : "upper=1"), x);
 }
 
+/* ---- shapes that are computed ---------------------------------------------------------------- */
+
+/* A reshape to [d0, d1 * .. ] by Shape, Slice and Concat, as exporters write it. */
+static bool computed_shape_family(Draw *d)
+{
+    int x = pick(d);
+    RValue v = *value_at(d, x);
+    if (v.rank < 2 || v.dim[0].at[0] == 0 || v.dim[0].at[1] == 0)
+        return false;
+    Dim rest = {.at = {1, 1}};
+    for (int k = 1; k < v.rank; k++) {
+        rest.at[0] *= v.dim[k].at[0];
+        rest.at[1] *= v.dim[k].at[1];
+        rest.tag = (rest.tag * 31 + v.dim[k].tag * 7) % 1000003;
+    }
+    rest.tag += rest.tag ? 100 : 0;
+    Dim rank = fixed(v.rank), one = fixed(1), two = fixed(2);
+    int shape = add_node(d, "Shape", IN(x), DT_I64, 1, &rank, "%s", "");
+    int zero = add_list(d, 1, (int64_t[]){0}), minus = add_list(d, 1, (int64_t[]){-1});
+    int first = add_node(d, "Gather", IN(shape, zero), DT_I64, 1, &one, "axis=0");
+    int target = add_node(d, "Concat", IN(first, minus), DT_I64, 1, &two, "axis=0");
+    return moved(d, add_node(d, "Reshape", IN(x, target), v.type, 2, (Dim[]){v.dim[0], rest}, "%s", ""), x);
+}
+
+/* A value grown to the shape of another of its rank, where it has ones. */
+static bool expand_like_family(Draw *d)
+{
+    int x = pick(d), y = pick(d);
+    RValue v = *value_at(d, x), w = *value_at(d, y);
+    if (v.rank != w.rank || !v.rank)
+        return false;
+    for (int k = 0; k < v.rank; k++) {
+        bool one = !v.dim[k].tag && v.dim[k].at[0] == 1;
+        if (!one && !dim_same(&v.dim[k], &w.dim[k]))
+            return false;
+    }
+    Dim rank = fixed(v.rank);
+    int shape = add_node(d, "Shape", IN(y), DT_I64, 1, &rank, "%s", "");
+    return moved(d, add_node(d, "Expand", IN(x, shape), v.type, w.rank, w.dim, "%s", ""), x);
+}
+
+/* Rows of a table by two indices each; or one-hot rows of indices. */
+static bool gather_nd_family(Draw *d)
+{
+    int x = pick(d);
+    RValue v = *value_at(d, x);
+    if (v.rank < 2)
+        return false;
+    int64_t size = MIN(MIN(v.dim[0].at[0], v.dim[0].at[1]), MIN(v.dim[1].at[0], v.dim[1].at[1]));
+    Dim index[2] = {fixed(ANY(d, 1, 3, 6)), fixed(2)}, dim[RECIPE_RANK];
+    if (!size)
+        return false;
+    dim[0] = index[0];
+    for (int k = 2; k < v.rank; k++)
+        dim[k - 1] = v.dim[k];
+    int i = add_range(d, DT_I64, 2, index, (double)-size, (double)size - 0.5);
+    return moved(d, add_node(d, "GatherND", IN(x, i), v.type, v.rank - 1, dim, "%s", ""), x);
+}
+
+/* Halves swapped, one negated: rotary embeddings. */
+static bool rotate_family(Draw *d)
+{
+    int x = pick_type(d, DT_F32);
+    if (x < 0 || !value_at(d, x)->rank)
+        return false;
+    RValue v = *value_at(d, x);
+    Dim *last = &v.dim[v.rank - 1];
+    if (last->tag || last->at[0] < 2 || last->at[0] % 2)
+        return false;
+    int64_t half = last->at[0] / 2, n = last->at[0];
+    *last = fixed(half);
+    int axis = add_list(d, 1, (int64_t[]){-1});
+    int from[2] = {add_list(d, 1, (int64_t[]){0}), add_list(d, 1, &half)};
+    int to[2] = {from[1], add_list(d, 1, (int64_t[]){INT64_MAX})};
+    int a = add_node(d, "Slice", IN(x, from[0], to[0], axis), v.type, v.rank, v.dim, "%s", "");
+    int b = add_node(d, "Slice", IN(x, from[1], to[1], axis), v.type, v.rank, v.dim, "%s", "");
+    int minus = add_like(d, "Neg", b, "");
+    *last = fixed(n);
+    return moved(d, add_node(d, "Concat", IN(minus, a), v.type, v.rank, v.dim, "axis=-1"), x);
+}
+
 const FamilyRow shape_families[] = {{reshape_family, 20}, {flatten_family, 4}, {unsqueeze_family, 5},
     {squeeze_family, 6}, {transpose_family, 20}, {expand_family, 6}, {tile_family, 3}, {concat_family, 16},
     {split_family, 12}, {slice_family, 14}, {pad_family, 10}, {gather_family, 8},
-    {gather_elements_family, 3}, {resize_family, 5}, {depth_family, 4}, {trilu_family, 2}};
+    {gather_elements_family, 3}, {resize_family, 5}, {depth_family, 4}, {trilu_family, 2},
+    {computed_shape_family, 4}, {expand_like_family, 3}, {gather_nd_family, 3}, {rotate_family, 5}};
 const int n_shape_families = NELEM(shape_families);
