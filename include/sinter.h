@@ -74,8 +74,9 @@ typedef struct sinter_options {
     const char *const *disable_pass; /* NULL-terminated names, or NULL */
     /* nodes whose outputs must be materialised; NULL-terminated, or NULL */
     const char *const *keep;
-    const char *const *dims; /* "batch=8": the sizes that symbolic dims will mostly have. Programs run at
-                              * any size; choices are made for these. NULL-terminated, or NULL */
+    /* "batch=8": the sizes that symbolic dims will mostly have. Programs run at any size; choices
+     * are made for these. NULL-terminated, or NULL */
+    const char *const *dims;
     const char *dump_dir;            /* write the state after each pass there, or NULL */
     const char *print_after;         /* a pass name or "all": its result goes to the log, or NULL */
     /* level 0 notes, 1 verbose, 2 debug; NULL: silent */

@@ -97,7 +97,7 @@ static const char *renumbered(Ctx *cx, const char *s)
     return r.out.s;
 }
 
-/* ---- a file ----------------------------------------------------------------------------------- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 typedef struct Golden {
     const char *path;
@@ -143,18 +143,6 @@ static int option(const Golden *g, const char *name, int otherwise)
     return at ? atoi(at + strlen(line)) : otherwise;
 }
 
-static void make_up_elements(Ctx *cx, Graph *graph)
-{
-    for (int i = 0; i < graph->values.n; i++) {
-        Tensor *t = graph->values.at[i]->data;
-        if (!t || t->data)
-            continue;
-        t->data = ctx_alloc(cx, t->bytes);
-        for (int64_t k = 0; k < t->count; k++)
-            scalar_store(t->type, t->data, k, scalar_f(t->type, (double)(k * 37 % 101 - 50) / 64));
-    }
-}
-
 static const char *result(Ctx *cx, const Golden *g)
 {
     Module *m = NEW(cx, Module);
@@ -164,7 +152,7 @@ static const char *result(Ctx *cx, const Golden *g)
     m->opt.threads = option(g, "threads", 1);
     m->graph = graph_parse(cx, g->graph);
     graph_verify(m->graph);
-    make_up_elements(cx, m->graph);
+    passes_make_up(cx, m->graph);
     passes_each(m, row_of(g->pass), NULL, NULL);
     buf_init(&b, cx);
     buf_puts(&b, "");
@@ -212,9 +200,9 @@ int main(int argc, char **argv)
     }
     struct CMUnitTest *tests = calloc(files.gl_pathc, sizeof *tests);
     for (size_t i = 0; tests && i < files.gl_pathc; i++)
-        tests[i] = (struct CMUnitTest){.name =
-                                           files.gl_pathv[i] + strlen(SINTER_SOURCE_DIR "/tests/"),
-            .test_func = golden_test,
-            .initial_state = files.gl_pathv[i]};
+        tests[i] =
+            (struct CMUnitTest){.name = files.gl_pathv[i] + strlen(SINTER_SOURCE_DIR "/tests/"),
+                .test_func = golden_test,
+                .initial_state = files.gl_pathv[i]};
     return _cmocka_run_group_tests("golden", tests, files.gl_pathc, NULL, NULL);
 }

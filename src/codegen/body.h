@@ -85,8 +85,9 @@ void body_run(const Body *b, void *const *ptr, const int64_t *step, int64_t n, i
 
 /* A static C function `name` with the signature above (pool unused); one operation per local. */
 void body_print_c(Buf *out, const Body *b, const char *name);
-/* A CUDA device function of the same signature that all threads of a block call with the same arguments: they share
- * the rows and lanes. in_order: rows store to the same memory, so each lane takes them one after the other. */
+/* A CUDA device function of the same signature that all threads of a block call with the same
+ * arguments: they share the rows and lanes. in_order: rows store to the same memory, so each lane
+ * takes them one after the other. */
 void body_print_cuda(Buf *out, const Body *b, const char *name, bool in_order);
 
 /* x86 vector code. `isa`: "avx2" (and later "avx512", "sse2"). False if the body has something that

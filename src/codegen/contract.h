@@ -1,10 +1,11 @@
-/* contract.h: the contraction statement of Loop IR: out[m.., n] = sum over taps and k of A * B for a region, by the
- * indirect-GEMM microkernel.
+/* contract.h: the contraction statement of Loop IR: out[m.., n] = sum over taps and k of A * B for
+ * a region, by the indirect-GEMM microkernel.
  *
- * Rows are the points of the row variables m (outer to inner); one row after the other lies ldc elements further in
- * `out`. Columns are n, contiguous in `out`. Taps are the reduction variables along which A is not contiguous. A's
- * row for (m, tap) is a pointer to kc consecutive elements, or to zeros where the guard is false. B lies packed in
- * panels of nr columns, each taps*kc rows of nr: packed when compiling if B is constant, else by the kernel.
+ * Rows are the points of the row variables m (outer to inner); one row after the other lies ldc
+ * elements further in `out`. Columns are n, contiguous in `out`. Taps are the reduction variables
+ * along which A is not contiguous. A's row for (m, tap) is a pointer to kc consecutive elements, or
+ * to zeros where the guard is false. B lies packed in panels of nr columns, each taps*kc rows of
+ * nr: packed when compiling if B is constant, else by the kernel.
  */
 #ifndef SINTER_CONTRACT_H
 #define SINTER_CONTRACT_H
@@ -20,14 +21,18 @@ struct Contract {
     const Ix *b_idx[MAX_RANK];   /* dynamic B: at n = 0, k = 0 */
     const Expr *guard;           /* in m and taps; NULL: always inside */
     const Ix *rows, *ldc, *taps; /* products of extents; elements */
-    bool tabled;                 /* the row pointers follow from these (see RowTable in kernels.h) */
+    /* the row pointers follow from these (see RowTable in kernels.h) */
+    bool tabled;
     int n_cond;
-    const Ix *a_stride[2 * MAX_RANK], *cond0[8], *cond[8][2 * MAX_RANK]; /* by variable: m, then taps; elements */
-    const Value *packed;         /* constant B: the panels (an argument); NULL: packed into scratch */
+    /* by variable: m, then taps; elements */
+    const Ix *a_stride[2 * MAX_RANK], *cond0[8], *cond[8][2 * MAX_RANK];
+    /* constant B: the panels (an argument); NULL: packed into scratch */
+    const Value *packed;
     const Ix *panel;             /* constant B: number of the first panel */
     const Ix *sk, *sn;           /* dynamic B: strides of k and n in elements */
     const Ix *pack_offset, *rows_offset, *zero_offset; /* scratch, in bytes */
-    const Ix *ldw; /* depthwise: B's columns are the lanes, its taps lie ldw elements apart; else NULL */
+    /* depthwise: B's columns are the lanes, its taps lie ldw elements apart; else NULL */
+    const Ix *ldw;
     int mr, nr;
 };
 #endif

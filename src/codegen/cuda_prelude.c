@@ -4,7 +4,8 @@
 #include "codegen/emit.h"
 
 const char cuda_head[] =
-    "/* CUDA C++ for NVRTC or nvcc -cubin. Any grid; blocks of a multiple of 32 threads. -fmad=false\n"
+    "/* CUDA C++ for NVRTC or nvcc -cubin. Any grid; blocks of a multiple of 32 threads. "
+    "-fmad=false\n"
     "   gives elementwise results without fused multiply-adds. */\n"
     "#define SN_FN static __device__ __forceinline__\n"
     "#define SN_LIBM\n"
@@ -57,7 +58,8 @@ const char cuda_prelude[] =
     "SN_FN float sn_swap(float v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }\n"
     "SN_FN sn_i32 sn_swap(sn_i32 v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }\n"
     "SN_FN sn_i64 sn_swap(sn_i64 v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }\n"
-    "SN_FN sn_u8 sn_swap(sn_u8 v, int d) { return (sn_u8)__shfl_xor_sync(0xffffffffu, (int)v, d); }\n"
+    "SN_FN sn_u8 sn_swap(sn_u8 v, int d) { return (sn_u8)__shfl_xor_sync(0xffffffffu, (int)v, d); "
+    "}\n"
     /* where the warps of a block leave their parts of a reduction: 32 numbers of any type */
     "SN_FN void *sn_parts()\n"
     "{\n"

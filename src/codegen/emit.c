@@ -14,17 +14,26 @@ const char kctx_text[] =
     "    const void *kernels;\n"
     "    const void *igemm, *pack_b, *strip, *unstrip, *transpose, *depthwise, *rows;\n"
     "} sinter_kctx;\n"
-    "typedef struct sn_epilogue { const float *bias, *res; sn_i64 ldres; float lo, hi; } sn_epilogue;\n"
-    "typedef void sn_igemm(sn_i64 mr, sn_i64 nc, sn_i64 taps, sn_i64 kc, const float *const *a, sn_i64 aoff,\n"
-    "    const float *zero, const float *w, float *c, sn_i64 ldc, sn_i64 flags, const sn_epilogue *e, const char *pf);\n"
-    "typedef struct sn_row_table { sn_i64 n_m, n_tap, n_cond, extent[8], stride[8], cond0[8], cond[8][8]; } "
+    "typedef struct sn_epilogue { const float *bias, *res; sn_i64 ldres; float lo, hi; } "
+    "sn_epilogue;\n"
+    "typedef void sn_igemm(sn_i64 mr, sn_i64 nc, sn_i64 taps, sn_i64 kc, const float *const *a, "
+    "sn_i64 aoff,\n"
+    "    const float *zero, const float *w, float *c, sn_i64 ldc, sn_i64 flags, const sn_epilogue "
+    "*e, const char *pf);\n"
+    "typedef struct sn_row_table { sn_i64 n_m, n_tap, n_cond, extent[8], stride[8], cond0[8], "
+    "cond[8][8]; } "
     "sn_row_table;\n"
-    "typedef void sn_rows(const sn_row_table *t, const char *a, const float *zero, sn_i64 first, sn_i64 rows,\n"
+    "typedef void sn_rows(const sn_row_table *t, const char *a, const float *zero, sn_i64 first, "
+    "sn_i64 rows,\n"
     "    sn_i64 mr, const float **p);\n"
-    "typedef void sn_depthwise(sn_i64 nq, sn_i64 nc, sn_i64 taps, const float *const *in, sn_i64 aoff,\n"
-    "    const float *zero, const float *w, sn_i64 ldw, float *out, sn_i64 ldo, const float *bias, float lo, float hi);\n"
-    "typedef void sn_transpose(void *to, sn_i64 ldt, const void *from, sn_i64 ldf, sn_i64 rows, sn_i64 cols, sn_i64 elem);\n"
-    "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float *out);\n";
+    "typedef void sn_depthwise(sn_i64 nq, sn_i64 nc, sn_i64 taps, const float *const *in, sn_i64 "
+    "aoff,\n"
+    "    const float *zero, const float *w, sn_i64 ldw, float *out, sn_i64 ldo, const float "
+    "*bias, float lo, float hi);\n"
+    "typedef void sn_transpose(void *to, sn_i64 ldt, const void *from, sn_i64 ldf, sn_i64 rows, "
+    "sn_i64 cols, sn_i64 elem);\n"
+    "typedef void sn_pack_b(const float *b, sn_i64 sk, sn_i64 sn, sn_i64 K, sn_i64 N, float "
+    "*out);\n";
 
 const char index_text[] =
     "SN_FN sn_i64 sn_fdiv(sn_i64 a, sn_i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
@@ -322,10 +331,11 @@ static void emit_transpose(Emit *e, const Stmt *s)
         emit_ix(e, ix_muli(e->p, place_offset(e->p, src, from->value->rank, from->idx), bytes));
     const char *ldt = emit_ix(e, s->row_stride), *ldf = emit_ix(e, s->lane_stride);
     const char *rows = emit_ix(e, s->rows), *lanes = emit_ix(e, s->lanes);
-    const char *base = emit_ptr(e, to), *origin = emit_ptr(e, src); /* before any statement that needs them */
+    const char *base = emit_ptr(e, to),
+               *origin = emit_ptr(e, src); /* before any statement that needs them */
     if (e->o->tier == 1) {
-        emit_line(e, "((sn_transpose *)c->transpose)(%s + %s, %s, %s + %s, %s, %s, %s, %d);", base, at, ldt,
-            origin, in, ldf, rows, lanes, bytes);
+        emit_line(e, "((sn_transpose *)c->transpose)(%s + %s, %s, %s + %s, %s, %s, %s, %d);", base,
+            at, ldt, origin, in, ldf, rows, lanes, bytes);
         return;
     }
     const char *type = spell_memtype(s->value->type);

@@ -143,10 +143,12 @@ static void tiles_tier1(Emit *e, const Contract *c)
         c->nr, c->nr);
     tile_loop_open(e, c);
     emit_line(e,
-        "((sn_igemm *)c->igemm)(mr, sn_imin(columns - n, %d), taps, kc, rp + row * taps, 0, zero, wn,",
+        "((sn_igemm *)c->igemm)(mr, sn_imin(columns - n, %d), taps, kc, rp + row * taps, 0, zero, "
+        "wn,",
         c->nr);
     emit_line(e,
-        "    out + (r0 + row) * ldc + n, ldc, 0, &epilogue, next ? next + tile * taps * kc * %d / tiles : 0);",
+        "    out + (r0 + row) * ldc + n, ldc, 0, &epilogue, next ? next + tile * taps * kc * %d / "
+        "tiles : 0);",
         c->nr * 4);
     emit_line(e, "row += mr;");
     emit_pop(e, mark);

@@ -12,22 +12,22 @@
  *       }
  *       %#3[t8] = acc0
  *       body rows 1 lanes 8 {
- *         port 0 = %x[t8, 0] step 0                 where the port leads, then the body as body.h prints it
+ *         port 0 = %x[t8, 0] step 0 where the port leads, then the body as body.h prints it
  *         code
  *         port 0 lanes float32 load
  *       }
  *     }
  *
- * also: if COND { }, let i4<8 = IX, %y[...] = transpose %x[...] rows R by STRIDE lanes L by STRIDE, and
- * contract MR x NR { rows.. column.. taps.. k.. out.. a.. b.. table.. scratch.. }.
+ * also: if COND { }, let i4<8 = IX, %y[...] = transpose %x[...] rows R by STRIDE lanes L by STRIDE,
+ * and contract MR x NR { rows.. column.. taps.. k.. out.. a.. b.. table.. scratch.. }.
  */
 #ifndef SINTER_LOOP_TEXT_H
 #define SINTER_LOOP_TEXT_H
 #include "codegen/loop.h"
 #include "graph/ir_text.h"
 
-/* The next kernel of the text, verified. Values that the graph does not have are made from their places; nodes must
- * exist. Errors as for ir_text.h. */
+/* The next kernel of the text, verified. Values that the graph does not have are made from their
+ * places; nodes must exist. Errors as for ir_text.h. */
 Kernel *loop_kernel(IrReader *r);
 
 #endif

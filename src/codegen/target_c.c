@@ -21,7 +21,8 @@ static void body_def(Emit *e, const Stmt *s, const char *name)
 const Target target_c = {
     .name = "c",
     .kernel_open =
-        "int %s(const sinter_kctx *c, void *const *buf, const sn_i64 *dim, sn_i64 lo, sn_i64 hi)\n{\n",
+        "int %s(const sinter_kctx *c, void *const *buf, const sn_i64 *dim, sn_i64 lo, sn_i64 "
+        "hi)\n{\n",
     .kernel_close = "    return 0;\n}\n",
     .prelude = prelude,
     .scratch = "c->scratch",

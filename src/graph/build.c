@@ -43,8 +43,14 @@ static Value *finish(Build *b, Red red, DType acc, int n_red, const Var *const *
     const Var **rv = NEW_N(cx, const Var *, n_red);
     if (n_red)
         memcpy(rv, red_var, (size_t)n_red * sizeof *rv);
-    *d = (Def){.out = b->out, .n_axes = b->rank, .n_red = n_red, .axis = b->var, .red_axis = rv, .red = red,
-        .acc = acc, .body = body};
+    *d = (Def){.out = b->out,
+        .n_axes = b->rank,
+        .n_red = n_red,
+        .axis = b->var,
+        .red_axis = rv,
+        .red = red,
+        .acc = acc,
+        .body = body};
     VEC_PUSH(cx, &d->nodes, b->o->node);
     def_verify(cx, d);
     ctx_check(cx);

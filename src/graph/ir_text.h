@@ -3,13 +3,15 @@
  *     input %x: float32[n, 8]                                      a value that exists
  *     %y: float32[i0<n, j1<4] order 1,0 = sum:float32(k2<8; mul(%x[i0, (2*k2 + j1)], 0.5:float32))
  *
- * Variables are a small letter (not u) and their number; symbols that look so, and other odd names, are quoted.
- * Values without a name, and twins of older ones, have #number behind: %#7, %w#9. Constants have their type
- * behind, except i64 and bool; NaN are followed by their bits. at(e in lo..hi) is an index that data choose.
+ * Variables are a small letter (not u) and their number; symbols that look so, and other odd names,
+ * are quoted. Values without a name, and twins of older ones, have #number behind: %#7, %w#9.
+ * Constants have their type behind, except i64 and bool; NaN are followed by their bits. at(e in
+ * lo..hi) is an index that data choose.
  *
- * Reading builds through the constructors of expr.h, so what is read is in normal form; what was printed in a
- * pool reads in that pool as the same pointers. Texts are a developer's: the first error unwinds (ST_USAGE, with
- * its line), but no text may crash. Not in the text: to which nodes a definition belongs.
+ * Reading builds through the constructors of expr.h, so what is read is in normal form; what was
+ * printed in a pool reads in that pool as the same pointers. Texts are a developer's: the first
+ * error unwinds (ST_USAGE, with its line), but no text may crash. Not in the text: to which nodes a
+ * definition belongs.
  */
 #ifndef SINTER_IR_TEXT_H
 #define SINTER_IR_TEXT_H
@@ -33,7 +35,8 @@ typedef struct IrReader {
 } IrReader;
 void ir_open(IrReader *r, Graph *g, const char *text);
 void ir_next(IrReader *r, const char *text); /* another text; names keep their meaning */
-void ir_know_var(IrReader *r, const Var *v); /* what i0 means; else i0<extent makes a new variable */
+/* what i0 means; else i0<extent makes a new variable */
+void ir_know_var(IrReader *r, const Var *v);
 
 const Ix *ir_ix(IrReader *r);
 const Expr *ir_expr(IrReader *r);

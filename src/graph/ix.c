@@ -412,7 +412,8 @@ const Ix *ix_div(Pool *p, const Ix *a, const Ix *k)
 {
     if (ix_is(k, 1) || ix_is(a, 0))
         return a;
-    if (ix_is(k, 0)) /* nothing is ever divided by an empty axis: 0, as where that is known only when run */
+    if (ix_is(k, 0)) /* nothing is ever divided by an empty axis: 0, as where that is known only
+                        when run */
         return k;
     if (k->n == 0 && k->c < 0)
         ctx_fail(p->cx, ST_INTERNAL, NULL, "index form divided by %lld", (long long)k->c);

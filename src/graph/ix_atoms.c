@@ -158,7 +158,8 @@ static bool isolate(Pool *p, const Ix *a, const Atom *atom, const Ix **coef, con
 
 static bool nonneg(Pool *p, const Ix *a, int depth);
 
-/* A numeric bound that proofs can multiply without overflow; what saturated on the way here tells nothing. */
+/* A numeric bound that proofs can multiply without overflow; what saturated on the way here tells
+ * nothing. */
 static const Ix *known_bound(Pool *p, int64_t x)
 {
     const int64_t most = (int64_t)1 << 31;
@@ -174,8 +175,7 @@ static const Ix *atom_bound(Pool *p, const Atom *atom, bool upper, int which)
     case AT_MOD: return which ? NULL : upper ? ix_addi(p, atom->b, -1) : ix_int(p, 0);
     case AT_MIN: return upper ? (which ? atom->b : atom->a) : NULL;
     case AT_MAX: return upper ? NULL : (which ? atom->b : atom->a);
-    case AT_DIV:
-        return which ? NULL : known_bound(p, upper ? atom->hi : atom->lo);
+    case AT_DIV: return which ? NULL : known_bound(p, upper ? atom->hi : atom->lo);
     case AT_SYM:
     case AT_DATA:
         if (which)

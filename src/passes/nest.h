@@ -1,9 +1,11 @@
-/* nest.h: a nest is a run of stages that share their loops over rows and lanes, and become one vector body. */
+/* nest.h: a nest is a run of stages that share their loops over rows and lanes, and become one
+ * vector body. */
 #ifndef SINTER_NEST_H
 #define SINTER_NEST_H
 #include "passes/sched.h"
 
-typedef enum { NS_LANES, NS_ROW, NS_REDUCE } NestKind; /* a map over lanes; one value per row; a reduction of the lanes */
+/* a map over lanes; one value per row; a reduction of the lanes */
+typedef enum { NS_LANES, NS_ROW, NS_REDUCE } NestKind;
 
 typedef struct NestStage {
     int stage; /* of the group */
@@ -40,8 +42,8 @@ bool nest_add(Nest *nest, int stage);
 void nest_init(Nest *nest, Sched *s, const Frame *f);
 /* The statements of the nest. */
 void nest_emit(Nest *nest, Stmts *into);
-/* Can the expression be computed in a body over these variables? Sets *rows_outside when only one row at a time.
- * Loads of values that `inside` knows (same nest, same element) need nothing. */
+/* Can the expression be computed in a body over these variables? Sets *rows_outside when only one
+ * row at a time. Loads of values that `inside` knows (same nest, same element) need nothing. */
 typedef struct Vectorizable {
     Sched *s;
     const Var *row, *lane; /* NULL: none */
@@ -53,7 +55,7 @@ bool vector_ok(Vectorizable *v, const Expr *e);
 int sched_passes(Sched *s, Stmts *into, int stage);
 const NestStage *nest_stage_of(const Nest *nest, const Expr *load);
 
-/* ---- bodies (nest_body.c) ---------------------------------------------------------------------- */
+/* ---- bodies (nest_body.c) -------------------------------------------------------------------- */
 
 /* Translates expressions into body instructions. */
 typedef struct Translate {

@@ -10,7 +10,8 @@ typedef struct Options {
     int fuse;    /* 0 one kernel per node, 1 by time, 2 as few kernels as possible */
     bool strict;
     const char *isa;
-    int lanes, nr, mr; /* of that instruction set: floats per vector, columns and rows of a contraction tile */
+    /* of that instruction set: floats per vector, columns and rows of a contraction tile */
+    int lanes, nr, mr;
     int64_t max_memory;
     uint64_t seed;
     const char *const *disable_pass, *const *keep; /* NULL-terminated or NULL */
@@ -18,8 +19,8 @@ typedef struct Options {
     bool overridable; /* inputs with a default are variables; else their defaults are constants */
 } Options;
 
-/* The stages that one kernel computes, in order; each is needed only inside, unless its value is read
- * elsewhere or is an output of the graph. */
+/* The stages that one kernel computes, in order; each is needed only inside, unless its value is
+ * read elsewhere or is an output of the graph. */
 typedef struct Group {
     int id;
     VEC(Def *) stages;
@@ -28,8 +29,8 @@ typedef struct Group {
 } Group;
 typedef VEC(Def *) Uses; /* the definitions that load a value */
 
-/* The memory of a value that steps read or write: the caller's, a constant's, or a piece of the arena that is
- * live from step `first` (written) to step `last` (read). */
+/* The memory of a value that steps read or write: the caller's, a constant's, or a piece of the
+ * arena that is live from step `first` (written) to step `last` (read). */
 typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_CONST, BUF_ARENA } BufferKind;
 typedef struct Buffer {
     int id;
@@ -46,7 +47,8 @@ typedef struct Step {
     int *arg;
 } Step;
 
-/* A value that one node makes and another reads, noted before inlining: the account says what became of it. */
+/* A value that one node makes and another reads, noted before inlining: the account says what
+ * became of it. */
 typedef struct Edge {
     const Value *value;
     const Node *to;
@@ -69,7 +71,8 @@ typedef struct Module {
     struct Nest *nest;    /* working space of schedule */
     Uses *uses;           /* by value id, while fusing */
     int stamp;
-    Group **home;         /* by value id, after fuse: the group that writes it to a buffer, or NULL */
+    /* by value id, after fuse: the group that writes it to a buffer, or NULL */
+    Group **home;
 } Module;
 
 typedef struct Pass {
@@ -85,7 +88,8 @@ bool pass_disabled(const Module *m, const char *name);
 /* The state in text: the plan once there is one, else kernels, groups, definitions, or nodes. */
 void module_print(Module *m, Buf *b);
 
-void pass_infer(Module *m);   /* node by node: operators define their outputs; constants are folded */
+/* node by node: operators define their outputs; constants are folded */
+void pass_infer(Module *m);
 void pass_lower(Module *m);   /* collects the definitions that the outputs need */
 void pass_cse(Module *m);     /* equal definitions become one */
 void pass_inline(Module *m);  /* loads of cheap definitions become those definitions */
@@ -104,7 +108,7 @@ bool value_is_const(const Value *v);
 void def_add_nodes(Ctx *cx, Def *d, const Def *from); /* d does the work of from's nodes too */
 void account_edges(Module *m); /* notes edges and the unfused counts, before inlining */
 
-/* ---- contractions (roles.c) -------------------------------------------------------------------- */
+/* ---- contractions (roles.c) ------------------------------------------------------------------ */
 
 /* The roles of a sum of products out[m, n, batch] = sum(k; A[m, batch, k] * B[n, batch, k]). */
 typedef enum { ROLE_M, ROLE_N, ROLE_BATCH } Role;
@@ -113,7 +117,8 @@ typedef struct Roles {
     const Expr *guard;     /* A counts as 0 where this is false; NULL: always inside */
     Role role[MAX_RANK];   /* by output axis */
 } Roles;
-/* Is d a float32 contraction that the microkernel can do? B is the operand to be packed: a constant if any is. */
+/* Is d a float32 contraction that the microkernel can do? B is the operand to be packed: a constant
+ * if any is. */
 bool contraction_roles(Pool *p, const Def *d, Roles *r);
 /* The factors of a float32 sum of products, guard and constant sorted out; no roles. */
 bool product_factors(const Def *d, Roles *r);

@@ -1,4 +1,5 @@
-/* sched.h: what the files of the pass schedule share: turning one group into one kernel of Loop IR. */
+/* sched.h: what the files of the pass schedule share: turning one group into one kernel of Loop
+ * IR. */
 #ifndef SINTER_SCHED_H
 #define SINTER_SCHED_H
 #include "passes/region.h"
@@ -18,7 +19,8 @@ typedef struct Sched {
 
 /* Is the value read outside its group, or an output? Such values live in buffers. */
 bool value_materialised(const Module *m, const Value *v);
-/* The tile loops for a group of these stages, the last being its root; false if there are no legal ones. */
+/* The tile loops for a group of these stages, the last being its root; false if there are no legal
+ * ones. */
 bool group_tiling(Module *m, Def *const *stage, int n, Tiling *t);
 static inline int64_t sat_volume(int64_t a, int64_t b)
 {
@@ -34,9 +36,10 @@ void sched_operands(Sched *s, const Def *d);
 /* The region of a value that is a stage of this group, or NULL. */
 const Region *sched_region(const Sched *s, const Value *v);
 
-/* Loops over the box of stage i with fresh variables; the body's axis variables are replaced by lo + local. `at` gets
- * the index forms of the axes. Returns the innermost statement list. */
-Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at, Subst *subst);
+/* Loops over the box of stage i with fresh variables; the body's axis variables are replaced by lo
+ * + local. `at` gets the index forms of the axes. Returns the innermost statement list. */
+Stmts *sched_loops(Sched *s, Stmts *into, const Def *d, const Region *r, const Ix **at,
+    Subst *subst);
 
 void sched_scalar(Sched *s, Stmts *into, int stage); /* any stage, element by element */
 /* Vector bodies and contractions; 0 or false if the stage is not of their kind. */

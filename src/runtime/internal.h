@@ -32,7 +32,8 @@ struct sinter_program {
     double compile_ms;
     pthread_mutex_t emitting; /* the emitter makes index forms in the program's pool */
     sinter_options options;   /* copies: for compiling the variant */
-    sinter_program *variant;  /* the same with overridable inputs; made when first needed, under `emitting` */
+    /* the same with overridable inputs; made when first needed, under `emitting` */
+    sinter_program *variant;
 };
 
 /* A value: a tensor over memory of its own or of somebody else. */
@@ -91,9 +92,10 @@ int64_t arena_plan(Ctx *cx, int n, const int64_t *bytes, const int *first, const
     int64_t *offset, int64_t *bound);
 
 /* A copy that sinter_text_free frees; NUL-terminated; NULL when out of memory. */
-/* The program in which inputs with defaults are variables. Programs take their defaults for constants (older models
- * list all weights among the inputs), until a caller gives one. */
-sinter_code program_variant(const sinter_program *program, sinter_program **variant, sinter_error *err);
+/* The program in which inputs with defaults are variables. Programs take their defaults for
+ * constants (older models list all weights among the inputs), until a caller gives one. */
+sinter_code program_variant(const sinter_program *program, sinter_program **variant,
+    sinter_error *err);
 void *text_copy(const void *p, size_t n);
 /* A value over `data`, or (NULL) with zeroed memory of its own; NULL when out of memory. */
 sinter_value *value_new(Alloc *a, const sinter_tensor *t, void *data);

@@ -55,7 +55,7 @@ int add_value(Draw *d, Origin from, DType type, int rank, const Dim *dim)
     *v = (RValue){.from = from, .type = type, .rank = rank, .scale = 2, .exact = true};
     for (int k = 0; k < rank; k++)
         v->dim[k] = dim[k];
-    snprintf(v->name, sizeof v->name, "%c%d", "xwcv"[from], d->n_names++);
+    snprintf(v->name, sizeof v->name, "%c%d", "xwcv"[from], d -> n_names++);
     return r->n_values++;
 }
 
@@ -170,7 +170,8 @@ bool settle(Draw *d, int v, double scale, bool exact)
 
 static Dim any_dim(Draw *d)
 {
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33, 40, 64};
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33, 40,
+        64};
     if (chance(d, 2))
         return fixed(chance(d, 40) ? 0 : 1);
     return fixed(sizes[below(d, NELEM(sizes))]);
@@ -183,10 +184,7 @@ static DType any_type(Draw *d)
 }
 
 /* Two symbols, of any size in either run. */
-static Dim symbol(Draw *d, const Dim *of)
-{
-    return of[below(d, 2)];
-}
+static Dim symbol(Draw *d, const Dim *of) { return of[below(d, 2)]; }
 
 static void add_input(Draw *d, DType type, const Dim *symbols)
 {

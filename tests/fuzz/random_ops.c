@@ -1,4 +1,5 @@
-/* random_ops.c: families of operators that compute: elementwise, products, windows, normalizations, reductions. */
+/* random_ops.c: families of operators that compute: elementwise, products, windows, normalizations,
+ * reductions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +44,8 @@ static bool unary_family(Draw *d)
     RValue v = *value_at(d, x);
     bool jumps = !strcmp(u->op, "ThresholdedRelu");
     bool narrow = !strcmp(u->op, "Celu") || !strcmp(u->op, "Atan") || !strcmp(u->op, "Selu");
-    if ((jumps && !v.exact) || (narrow && v.type != DT_F32) || (v.type == DT_BF16 && u->op[1] != 'e'))
+    if ((jumps && !v.exact) || (narrow && v.type != DT_F32) ||
+        (v.type == DT_BF16 && u->op[1] != 'e'))
         return false;
     return settle(d, add_like(d, u->op, x, u->attrs), u->scale ? u->scale : v.scale, u->exact);
 }
@@ -93,8 +95,9 @@ static bool clip_family(Draw *d)
         return false;
     int lo = chance(d, 80) ? add_range(d, v.type, 0, NULL, -1, 0) : -1;
     int hi = lo < 0 || chance(d, 80) ? add_range(d, v.type, 0, NULL, 1, 3) : -1;
-    return settle(d, add_node(d, "Clip", hi < 0 ? 2 : 3, (int[]){x, lo, hi}, v.type, v.rank, v.dim,
-        "%s", ""), v.scale, true);
+    return settle(d,
+        add_node(d, "Clip", hi < 0 ? 2 : 3, (int[]){x, lo, hi}, v.type, v.rank, v.dim, "%s", ""),
+        v.scale, true);
 }
 
 /* The shape that both broadcast to; false if they don't. */
@@ -232,7 +235,8 @@ static bool where_family(Draw *d)
 
 static bool cast_family(Draw *d)
 {
-    DType to = (DType)ANY(d, DT_F32, DT_F32, DT_I32, DT_I64, DT_BOOL, DT_F16, DT_BF16, DT_F64, DT_I8);
+    DType to =
+        (DType)ANY(d, DT_F32, DT_F32, DT_I32, DT_I64, DT_BOOL, DT_F16, DT_BF16, DT_F64, DT_I8);
     int x = pick(d);
     RValue v = *value_at(d, x);
     bool steps = !dtype_is_float(to) || dtype_bytes(to) < dtype_bytes(v.type);
@@ -290,7 +294,8 @@ static bool matmul_family(Draw *d)
         out_rank = 1;
     d->work += elements(&v) * (double)n;
     double scale = product_scale(&v, value_at(d, w), (double)MAX(k.at[0], k.at[1]));
-    return settle(d, add_node(d, "MatMul", IN(x, w), v.type, out_rank, dim, "%s", ""), scale, false);
+    return settle(d, add_node(d, "MatMul", IN(x, w), v.type, out_rank, dim, "%s", ""), scale,
+        false);
 }
 
 /* x times its own transpose, or that of a value of the same shape: as in attention. */
@@ -324,13 +329,14 @@ static bool self_product_family(Draw *d)
     if (chance(d, 50))
         return true;
     d->work += elements(&v) * (double)MAX(m->at[0], m->at[1]);
-    return settle(d, add_node(d, "MatMul", IN(s, x), v.type, v.rank, v.dim, "%s", ""), v.scale, false);
+    return settle(d, add_node(d, "MatMul", IN(s, x), v.type, v.rank, v.dim, "%s", ""), v.scale,
+        false);
 }
 
 static bool einsum_family(Draw *d)
 {
-    static const char *const equations[] = {"equation=abc,cd->abd", "equation=abc,cd->adb", "equation=abc,abd->acd",
-        "equation=abc,dc->dab"};
+    static const char *const equations[] = {"equation=abc,cd->abd", "equation=abc,cd->adb",
+        "equation=abc,abd->acd", "equation=abc,dc->dab"};
     int x = pick_type(d, DT_F32), e = (int)below(d, NELEM(equations));
     if (x < 0 || value_at(d, x)->rank != 3)
         return false;
@@ -361,7 +367,8 @@ static bool gemm_family(Draw *d)
     int y = add_node(d, "Gemm", c < 0 ? 2 : 3, (int[]){x, w, c}, v.type, 2, (Dim[]){m, n},
         "transA=%d transB=%d alpha=%sf beta=%sf", ta, tb, chance(d, 70) ? "1.0" : "0.5",
         chance(d, 70) ? "1.0" : "2.0");
-    return settle(d, y, product_scale(&v, value_at(d, w), (double)MAX(k.at[0], k.at[1])) + 4, false);
+    return settle(d, y, product_scale(&v, value_at(d, w), (double)MAX(k.at[0], k.at[1])) + 4,
+        false);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -410,7 +417,8 @@ static bool draw_windows(Draw *d, const RValue *v, bool pool, Windows *w, Dim *o
                 n[run] += start < v->dim[i + 2].at[run] + w->before[i];
             }
         }
-        how = how * 31 + (uint32_t)(w->stride[i] * 1000 + span * 100 + w->before[i] * 10 + w->after[i]);
+        how = how * 31 +
+            (uint32_t)(w->stride[i] * 1000 + span * 100 + w->before[i] * 10 + w->after[i]);
         out[i + 2] = dim_of(&v->dim[i + 2], n[0], n[1], how);
     }
     w->attrs[0] = 0;
@@ -461,8 +469,8 @@ static bool conv_family(Draw *d)
     }
     int k = add_data(d, v.type, v.rank, weight);
     int b = chance(d, 60) ? add_data(d, v.type, 1, &weight[0]) : -1;
-    int y = add_node(d, "Conv", b < 0 ? 2 : 3, (int[]){x, k, b}, v.type, v.rank, out, "%s group=%lld",
-        w.attrs, (long long)groups);
+    int y = add_node(d, "Conv", b < 0 ? 2 : 3, (int[]){x, k, b}, v.type, v.rank, out,
+        "%s group=%lld", w.attrs, (long long)groups);
     d->work += taps * elements(value_at(d, y));
     settle(d, y, product_scale(&v, value_at(d, k), taps) + 2, false);
     return true;
@@ -474,7 +482,8 @@ static bool conv_transpose_family(Draw *d)
     if (x < 0 || value_at(d, x)->rank != 4 || d->r->odd)
         return false;
     RValue v = *value_at(d, x);
-    int64_t c = v.dim[1].at[0], k = ANY(d, 1, 2, 3), s = ANY(d, 1, 2, 2, 3), p = below(d, MIN(2, k));
+    int64_t c = v.dim[1].at[0], k = ANY(d, 1, 2, 3), s = ANY(d, 1, 2, 2, 3),
+            p = below(d, MIN(2, k));
     int64_t groups = chance(d, 20) ? c : 1, m = groups > 1 ? 1 : ANY(d, 1, 3, 8);
     Dim out[4] = {v.dim[0], fixed(m * groups)};
     for (int i = 2; i < 4; i++) {
@@ -510,8 +519,10 @@ static bool pool_family(Draw *d)
                 return false;
         }
         bool max = chance(d, 40);
-        return settle(d, add_node(d, max ? "GlobalMaxPool" : "GlobalAveragePool", IN(x), v.type, v.rank,
-            out, "%s", ""), v.scale, max);
+        return settle(d,
+            add_node(d, max ? "GlobalMaxPool" : "GlobalAveragePool", IN(x), v.type, v.rank, out,
+                "%s", ""),
+            v.scale, max);
     }
     if (!draw_windows(d, &v, true, &w, out))
         return false;
@@ -548,8 +559,8 @@ static bool layer_norm_family(Draw *d)
     int axis = chance(d, 75) ? v.rank - 1 : (int)below(d, v.rank);
     int s = add_data(d, v.type, v.rank - axis, v.dim + axis);
     int b = chance(d, 80) ? add_data(d, v.type, v.rank - axis, v.dim + axis) : -1;
-    int y = add_node(d, "LayerNormalization", b < 0 ? 2 : 3, (int[]){x, s, b}, v.type, v.rank, v.dim,
-        "axis=%d epsilon=0.01f", axis);
+    int y = add_node(d, "LayerNormalization", b < 0 ? 2 : 3, (int[]){x, s, b}, v.type, v.rank,
+        v.dim, "axis=%d epsilon=0.01f", axis);
     return settle(d, y, 5, false);
 }
 
@@ -562,21 +573,25 @@ static bool channel_norm_family(Draw *d)
     Dim *c = &v.dim[1];
     int s = add_data(d, v.type, 1, c), b = add_data(d, v.type, 1, c);
     if (chance(d, 40))
-        return settle(d, add_node(d, "InstanceNormalization", IN(x, s, b), v.type, v.rank, v.dim,
-            "epsilon=0.01f"), 5, false);
+        return settle(d,
+            add_node(d, "InstanceNormalization", IN(x, s, b), v.type, v.rank, v.dim,
+                "epsilon=0.01f"),
+            5, false);
     if (chance(d, 20))
-        return settle(d, add_node(d, "LRN", IN(x), v.type, v.rank, v.dim, "size=%d",
-            (int)ANY(d, 1, 3, 5)), v.scale, false);
+        return settle(d,
+            add_node(d, "LRN", IN(x), v.type, v.rank, v.dim, "size=%d", (int)ANY(d, 1, 3, 5)),
+            v.scale, false);
     int mean = add_data(d, v.type, 1, c), var = add_range(d, v.type, 1, c, 0.5, 3);
-    return settle(d, add_node(d, "BatchNormalization", IN(x, s, b, mean, var), v.type, v.rank, v.dim,
-        "%s", ""), v.scale * 2, false);
+    return settle(d,
+        add_node(d, "BatchNormalization", IN(x, s, b, mean, var), v.type, v.rank, v.dim, "%s", ""),
+        v.scale * 2, false);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 typedef struct Reduction {
     const char *op;
-    int grows; /* 0: no, 1: like a sum, 2: like a sum of squares */
+    int grows;                 /* 0: no, 1: like a sum, 2: like a sum of squares */
     bool exact, floats, empty; /* may be of ints only if exact; has a value for nothing */
 } Reduction;
 static const Reduction reductions[] = {{"ReduceSum", 1, false, false, true},
@@ -617,7 +632,9 @@ static bool reduce_family(Draw *d)
     double n = draw_axes(d, &v, keep, axes, &rank, dim);
     if ((n == 0 && !red->empty) || (ints && v.scale * n > 1e8))
         return false;
-    double scale = red->grows == 2 ? v.scale * v.scale * n : red->grows ? v.scale * sqrt(n + 1) : v.scale;
+    double scale = red->grows == 2 ? v.scale * v.scale * n
+        : red->grows               ? v.scale * sqrt(n + 1)
+                                   : v.scale;
     if (!strcmp(red->op, "ReduceSum")) {
         int64_t list[RECIPE_RANK];
         int n_list = 0;
@@ -628,7 +645,8 @@ static bool reduce_family(Draw *d)
         return settle(d, add_node(d, red->op, IN(x, l), v.type, rank, dim, "keepdims=%d", keep),
             ints ? v.scale * n : scale, ints);
     }
-    return settle(d, add_node(d, red->op, IN(x), v.type, rank, dim, "axes=[%s] keepdims=%d", axes, keep),
+    return settle(d,
+        add_node(d, red->op, IN(x), v.type, rank, dim, "axes=[%s] keepdims=%d", axes, keep),
         scale + 5, red->exact || ints);
 }
 
@@ -646,15 +664,17 @@ static bool arg_family(Draw *d)
     for (int k = 0; k < v.rank; k++)
         if (k != axis || keep)
             dim[rank++] = k == axis ? fixed(1) : v.dim[k];
-    return settle(d, add_node(d, chance(d, 50) ? "ArgMax" : "ArgMin", IN(x), DT_I64, rank, dim,
-        "axis=%d keepdims=%d select_last_index=%d", axis, keep, chance(d, 50)),
+    return settle(d,
+        add_node(d, chance(d, 50) ? "ArgMax" : "ArgMin", IN(x), DT_I64, rank, dim,
+            "axis=%d keepdims=%d select_last_index=%d", axis, keep, chance(d, 50)),
         (double)MAX(v.dim[axis].at[0], v.dim[axis].at[1]), true);
 }
 
 const FamilyRow op_families[] = {{unary_family, 20}, {partial_family, 6}, {step_family, 3},
-    {integer_family, 3}, {clip_family, 4}, {binary_family, 25}, {divide_family, 4}, {power_family, 2},
-    {logic_family, 3}, {compare_family, 4}, {where_family, 5}, {cast_family, 5}, {many_family, 2},
-    {matmul_family, 12}, {self_product_family, 5}, {gemm_family, 6}, {einsum_family, 4}, {conv_family, 18},
-    {conv_transpose_family, 3}, {pool_family, 8}, {softmax_family, 7}, {layer_norm_family, 6},
-    {channel_norm_family, 5}, {reduce_family, 14}, {arg_family, 3}};
+    {integer_family, 3}, {clip_family, 4}, {binary_family, 25}, {divide_family, 4},
+    {power_family, 2}, {logic_family, 3}, {compare_family, 4}, {where_family, 5}, {cast_family, 5},
+    {many_family, 2}, {matmul_family, 12}, {self_product_family, 5}, {gemm_family, 6},
+    {einsum_family, 4}, {conv_family, 18}, {conv_transpose_family, 3}, {pool_family, 8},
+    {softmax_family, 7}, {layer_norm_family, 6}, {channel_norm_family, 5}, {reduce_family, 14},
+    {arg_family, 3}};
 const int n_op_families = NELEM(op_families);

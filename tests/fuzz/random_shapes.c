@@ -9,10 +9,7 @@
 #include "fuzz/random_graph.h"
 
 /* The same elements in another place: as large and as exact as before. */
-static bool moved(Draw *d, int y, int x)
-{
-    return settle(d, y, value_at(d, x)->scale, true);
-}
+static bool moved(Draw *d, int y, int x) { return settle(d, y, value_at(d, x)->scale, true); }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -56,7 +53,8 @@ static bool reshape_family(Draw *d)
     for (int k = 0; k < rank; k++)
         if (!list[k] && !dim[k].tag)
             return false; /* an empty axis can't be written here: 0 copies */
-    return moved(d, add_node(d, "Reshape", IN(x, add_list(d, rank, list)), v.type, rank, dim, "%s", ""), x);
+    return moved(d,
+        add_node(d, "Reshape", IN(x, add_list(d, rank, list)), v.type, rank, dim, "%s", ""), x);
 }
 
 static bool flatten_family(Draw *d)
@@ -68,8 +66,10 @@ static bool flatten_family(Draw *d)
     int64_t n[2] = {1, 1}, axis = below(d, v.rank + 1);
     for (int k = 0; k < v.rank; k++)
         n[k >= axis] *= v.dim[k].at[0];
-    return moved(d, add_node(d, "Flatten", IN(x), v.type, 2, (Dim[]){fixed(n[0]), fixed(n[1])},
-        "axis=%lld", (long long)axis), x);
+    return moved(d,
+        add_node(d, "Flatten", IN(x), v.type, 2, (Dim[]){fixed(n[0]), fixed(n[1])}, "axis=%lld",
+            (long long)axis),
+        x);
 }
 
 static bool unsqueeze_family(Draw *d)
@@ -81,7 +81,9 @@ static bool unsqueeze_family(Draw *d)
     for (int k = 0, i = 0; k <= v.rank; k++)
         dim[k] = k == at ? fixed(1) : v.dim[i++];
     if (v.rank < 5)
-        return moved(d, add_node(d, "Unsqueeze", IN(x, add_list(d, 1, &at)), v.type, v.rank + 1, dim, "%s", ""), x);
+        return moved(d,
+            add_node(d, "Unsqueeze", IN(x, add_list(d, 1, &at)), v.type, v.rank + 1, dim, "%s", ""),
+            x);
     return false;
 }
 
@@ -97,7 +99,8 @@ static bool squeeze_family(Draw *d)
         else
             dim[rank++] = v.dim[k];
     return at >= 0 &&
-        moved(d, add_node(d, "Squeeze", IN(x, add_list(d, 1, &at)), v.type, rank, dim, "%s", ""), x);
+        moved(d, add_node(d, "Squeeze", IN(x, add_list(d, 1, &at)), v.type, rank, dim, "%s", ""),
+            x);
 }
 
 static bool transpose_family(Draw *d)
@@ -138,8 +141,10 @@ static bool expand_family(Draw *d)
         if (one)
             dim[k] = fixed(list[k] = ANY(d, 1, 2, 3, 5));
     }
-    return moved(d, add_node(d, "Expand", IN(x, add_list(d, v.rank + more, list)), v.type, v.rank + more,
-        dim, "%s", ""), x);
+    return moved(d,
+        add_node(d, "Expand", IN(x, add_list(d, v.rank + more, list)), v.type, v.rank + more, dim,
+            "%s", ""),
+        x);
 }
 
 static bool tile_family(Draw *d)
@@ -153,10 +158,11 @@ static bool tile_family(Draw *d)
     for (int k = 0; k < v.rank; k++) {
         list[k] = chance(d, 50) ? 1 : 1 + below(d, 3);
         dim[k] = list[k] == 1 ? v.dim[k]
-                              : dim_of(&v.dim[k], v.dim[k].at[0] * list[k], v.dim[k].at[1] * list[k],
-                                    (uint32_t)list[k]);
+                              : dim_of(&v.dim[k], v.dim[k].at[0] * list[k],
+                                    v.dim[k].at[1] * list[k], (uint32_t)list[k]);
     }
-    return moved(d, add_node(d, "Tile", IN(x, add_list(d, v.rank, list)), v.type, v.rank, dim, "%s", ""), x);
+    return moved(d,
+        add_node(d, "Tile", IN(x, add_list(d, v.rank, list)), v.type, v.rank, dim, "%s", ""), x);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -191,7 +197,8 @@ static bool concat_family(Draw *d)
         }
         const Dim *e = &value_at(d, in[i])->dim[axis];
         Dim tagged = sum.tag ? sum : *e;
-        sum = dim_of(&tagged, sum.at[0] + e->at[0], sum.at[1] + e->at[1], e->tag * 17 + (uint32_t)e->at[0]);
+        sum = dim_of(&tagged, sum.at[0] + e->at[0], sum.at[1] + e->at[1],
+            e->tag * 17 + (uint32_t)e->at[0]);
         scale = MAX(scale, value_at(d, in[i])->scale);
     }
     v.dim[axis] = sum;
@@ -238,7 +245,8 @@ static bool slice_family(Draw *d)
         Dim *e = &v.dim[k];
         if (chance(d, 50))
             continue;
-        int64_t s = ANY(d, 1, 1, 1, 2, 3, -1, -1, -2), from = below(d, MIN(e->at[0], e->at[1]) + 1), count[2];
+        int64_t s = ANY(d, 1, 1, 1, 2, 3, -1, -1, -2), from = below(d, MIN(e->at[0], e->at[1]) + 1),
+                count[2];
         int64_t short_by = e->tag ? 0 : below(d, (e->at[0] - from) / 2 + 1);
         if (s < 0 && (from >= MIN(e->at[0], e->at[1])))
             continue;
@@ -257,7 +265,8 @@ static bool slice_family(Draw *d)
     }
     if (!n)
         return false;
-    int in[] = {x, add_list(d, n, start), add_list(d, n, end), add_list(d, n, axis), add_list(d, n, step)};
+    int in[] = {x, add_list(d, n, start), add_list(d, n, end), add_list(d, n, axis),
+        add_list(d, n, step)};
     return moved(d, add_node(d, "Slice", 5, in, v.type, v.rank, v.dim, "%s", ""), x);
 }
 
@@ -280,11 +289,14 @@ static bool pad_family(Draw *d)
         if (mode[0] == 'c' && chance(d, 10) && least > 2)
             list[k] = -1;
         int64_t more = list[k] + list[v.rank + k];
-        *e = dim_of(e, e->at[0] + more, e->at[1] + more, (uint32_t)(more + 5) * 17 + (uint32_t)list[k]);
+        *e = dim_of(e, e->at[0] + more, e->at[1] + more,
+            (uint32_t)(more + 5) * 17 + (uint32_t)list[k]);
     }
     int l = add_list(d, 2 * v.rank, list);
     int c = mode[0] == 'c' && chance(d, 50) ? add_range(d, v.type, 0, NULL, 1, 3) : -1;
-    return moved(d, add_node(d, "Pad", c < 0 ? 2 : 3, (int[]){x, l, c}, v.type, v.rank, v.dim, "mode=%s", mode), x);
+    return moved(d,
+        add_node(d, "Pad", c < 0 ? 2 : 3, (int[]){x, l, c}, v.type, v.rank, v.dim, "mode=%s", mode),
+        x);
 }
 
 /* ---- indices --------------------------------------------------------------------------------- */
@@ -300,7 +312,8 @@ static bool gather_family(Draw *d)
     Dim index[2] = {fixed(ANY(d, 1, 2, 3, 7)), fixed(ANY(d, 1, 2, 4))}, dim[RECIPE_RANK + 2];
     if (!size || v.rank + n > 6)
         return false;
-    int i = add_range(d, chance(d, 80) ? DT_I64 : DT_I32, n, index, (double)-size, (double)size - 0.5);
+    int i =
+        add_range(d, chance(d, 80) ? DT_I64 : DT_I32, n, index, (double)-size, (double)size - 0.5);
     for (int k = 0; k < v.rank; k++)
         if (k != axis)
             dim[rank++] = v.dim[k];
@@ -324,15 +337,17 @@ static bool gather_elements_family(Draw *d)
     if (!size)
         return false;
     int i = add_range(d, DT_I64, v.rank, dim, 0, (double)size - 0.5);
-    return moved(d, add_node(d, "GatherElements", IN(x, i), v.type, v.rank, dim, "axis=%d", axis), x);
+    return moved(d, add_node(d, "GatherElements", IN(x, i), v.type, v.rank, dim, "axis=%d", axis),
+        x);
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
 static bool resize_family(Draw *d)
 {
-    static const char *const modes[] = {"mode=nearest nearest_mode=floor coordinate_transformation_mode=asymmetric",
-        "mode=nearest", "mode=linear", "mode=linear coordinate_transformation_mode=align_corners",
+    static const char *const modes[] = {
+        "mode=nearest nearest_mode=floor coordinate_transformation_mode=asymmetric", "mode=nearest",
+        "mode=linear", "mode=linear coordinate_transformation_mode=align_corners",
         "mode=linear coordinate_transformation_mode=pytorch_half_pixel"};
     int x = pick_type(d, DT_F32);
     if (x < 0 || value_at(d, x)->rank != 4)
@@ -358,16 +373,19 @@ static bool depth_family(Draw *d)
     if (v.rank != 4 || v.type != DT_F32)
         return false;
     bool up = chance(d, 60);
-    if (up ? v.dim[1].tag || v.dim[1].at[0] % 4 : v.dim[2].tag || v.dim[3].tag ||
-            v.dim[2].at[0] % 2 || v.dim[3].at[0] % 2)
+    if (up ? v.dim[1].tag || v.dim[1].at[0] % 4
+           : v.dim[2].tag || v.dim[3].tag || v.dim[2].at[0] % 2 || v.dim[3].at[0] % 2)
         return false;
     for (int k = 1; k < 4; k++) {
         int64_t by = k == 1 ? 4 : 2, *n = v.dim[k].at;
         bool grows = (k == 1) != up;
-        v.dim[k] = dim_of(&v.dim[k], grows ? n[0] * by : n[0] / by, grows ? n[1] * by : n[1] / by, 2 + up);
+        v.dim[k] =
+            dim_of(&v.dim[k], grows ? n[0] * by : n[0] / by, grows ? n[1] * by : n[1] / by, 2 + up);
     }
-    return moved(d, add_node(d, up ? "DepthToSpace" : "SpaceToDepth", IN(x), v.type, 4, v.dim,
-        up && chance(d, 50) ? "blocksize=2 mode=CRD" : "blocksize=2"), x);
+    return moved(d,
+        add_node(d, up ? "DepthToSpace" : "SpaceToDepth", IN(x), v.type, 4, v.dim,
+            up && chance(d, 50) ? "blocksize=2 mode=CRD" : "blocksize=2"),
+        x);
 }
 
 static bool trilu_family(Draw *d)
@@ -399,7 +417,8 @@ static bool computed_shape_family(Draw *d)
     int zero = add_list(d, 1, (int64_t[]){0}), minus = add_list(d, 1, (int64_t[]){-1});
     int first = add_node(d, "Gather", IN(shape, zero), DT_I64, 1, &one, "axis=0");
     int target = add_node(d, "Concat", IN(first, minus), DT_I64, 1, &two, "axis=0");
-    return moved(d, add_node(d, "Reshape", IN(x, target), v.type, 2, (Dim[]){v.dim[0], rest}, "%s", ""), x);
+    return moved(d,
+        add_node(d, "Reshape", IN(x, target), v.type, 2, (Dim[]){v.dim[0], rest}, "%s", ""), x);
 }
 
 /* A value grown to the shape of another of its rank, where it has ones. */
@@ -459,9 +478,10 @@ static bool rotate_family(Draw *d)
     return moved(d, add_node(d, "Concat", IN(minus, a), v.type, v.rank, v.dim, "axis=-1"), x);
 }
 
-const FamilyRow shape_families[] = {{reshape_family, 20}, {flatten_family, 4}, {unsqueeze_family, 5},
-    {squeeze_family, 6}, {transpose_family, 20}, {expand_family, 6}, {tile_family, 3}, {concat_family, 16},
-    {split_family, 12}, {slice_family, 14}, {pad_family, 10}, {gather_family, 8},
-    {gather_elements_family, 3}, {resize_family, 5}, {depth_family, 4}, {trilu_family, 2},
-    {computed_shape_family, 4}, {expand_like_family, 3}, {gather_nd_family, 3}, {rotate_family, 5}};
+const FamilyRow shape_families[] = {{reshape_family, 20}, {flatten_family, 4},
+    {unsqueeze_family, 5}, {squeeze_family, 6}, {transpose_family, 20}, {expand_family, 6},
+    {tile_family, 3}, {concat_family, 16}, {split_family, 12}, {slice_family, 14}, {pad_family, 10},
+    {gather_family, 8}, {gather_elements_family, 3}, {resize_family, 5}, {depth_family, 4},
+    {trilu_family, 2}, {computed_shape_family, 4}, {expand_like_family, 3}, {gather_nd_family, 3},
+    {rotate_family, 5}};
 const int n_shape_families = NELEM(shape_families);

@@ -334,7 +334,8 @@ static bool read_list(Recipe *r, const char *s)
     *v = (RValue){.from = IN_LIST, .type = DT_I64, .rank = 1};
     memcpy(v->name, name, sizeof name);
     char *end;
-    for (char *c = list; *c && strcmp(list, "-") && v->n_list < RECIPE_LIST; c = *end ? end + 1 : end)
+    for (char *c = list; *c && strcmp(list, "-") && v->n_list < RECIPE_LIST;
+         c = *end ? end + 1 : end)
         v->list[v->n_list++] = strtoll(c, &end, 10);
     v->dim[0] = (Dim){.at = {v->n_list, v->n_list}};
     return true;

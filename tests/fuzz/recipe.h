@@ -1,15 +1,17 @@
-/* recipe.h: a small model as a list of values and nodes, that can be drawn at random (random_graph.c), written as
- * ONNX, cut down, and kept as text (recipe.c):
+/* recipe.h: a small model as a list of values and nodes, that can be drawn at random
+ * (random_graph.c), written as ONNX, cut down, and kept as text (recipe.c):
  *
  *     sizes N=3,7 M=1,64                  the symbolic dims, in the first run and in the second
  *     input x float32 N,4                 random elements, from LO to HI if "LO:HI" follows
  *     const w float32 4,5                 the same, but an initializer
  *     list axes 0,-1                      int64 initializer of rank 1
- *     MatMul x,w y                        a node: inputs, outputs ("x,,w": one is omitted), attributes as for net_node
+ *     MatMul x,w y                        a node: inputs, outputs ("x,,w": one is omitted),
+ *                                         attributes as for net_node
  *     Softmax y z axis=-1
  *     output z float32
  *
- * A scalar has the dims "-". Elements follow from the value's name, so what is cut down keeps its data.
+ * A scalar has the dims "-". Elements follow from the value's name, so what is cut down keeps its
+ * data.
  */
 #ifndef TEST_RECIPE_H
 #define TEST_RECIPE_H
@@ -17,8 +19,8 @@
 
 enum { RECIPE_VALUES = 256, RECIPE_NODES = 64, RECIPE_RANK = 6, RECIPE_LIST = 16 };
 
-/* The extent in both runs. `tag` is 0 when it is fixed, else it names the expression of symbols: dims of one tag
- * are equal. */
+/* The extent in both runs. `tag` is 0 when it is fixed, else it names the expression of symbols:
+ * dims of one tag are equal. */
 typedef struct Dim {
     int64_t at[2];
     uint32_t tag;
@@ -56,7 +58,8 @@ void recipe_draw(Recipe *r, uint64_t seed); /* random_graph.c */
 bool recipe_read(Recipe *r, const char *text);
 void recipe_print(const Recipe *r, FILE *to);
 Pb recipe_model(const Recipe *r);
-sinter_value *recipe_input(const Recipe *r, const RValue *v, int run); /* its elements in that run */
+/* its elements in that run */
+sinter_value *recipe_input(const Recipe *r, const RValue *v, int run);
 /* What is no longer needed by outputs is dropped; false if nothing is left. */
 bool recipe_prune(Recipe *r);
 /* The node is dropped: its outputs become inputs. False if that can't be. */

@@ -1,6 +1,7 @@
-// cuda_host.h: runs emitted CUDA on the CPU: enough of CUDA's language for g++ to compile model.cu behind this
-// header (-include). A block is CUDA_THREADS threads of the system; barriers and shuffles are real ones, so that a
-// missing barrier shows. RUN_BLOCK(kernel) makes a function of the C kernels' signature.
+// cuda_host.h: runs emitted CUDA on the CPU: enough of CUDA's language for g++ to compile model.cu
+// behind this header (-include). A block is CUDA_THREADS threads of the system; barriers and
+// shuffles are real ones, so that a missing barrier shows. RUN_BLOCK(kernel) makes a function of
+// the C kernels' signature.
 #include <atomic>
 #include <math.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ template <class T> static T __shfl_xor_sync(unsigned, T v, int lane)
     __syncwarp();
     return v;
 }
-static inline unsigned long long atomicCAS(unsigned long long *p, unsigned long long old, unsigned long long to)
+static inline unsigned long long atomicCAS(unsigned long long *p, unsigned long long old,
+    unsigned long long to)
 {
     return __sync_val_compare_and_swap(p, old, to);
 }
@@ -46,7 +48,8 @@ struct HostCtx {
 };
 
 template <class Kernel, class Ctx>
-static int host_run(Kernel *kernel, const HostCtx *h, void *const *buf, const long *dim, long lo, long hi)
+static int host_run(Kernel *kernel, const HostCtx *h, void *const *buf, const long *dim, long lo,
+    long hi)
 {
     long error[2] = {0, 0};
     Ctx c = {h->scratch, error, h->seed};
@@ -65,9 +68,9 @@ static int host_run(Kernel *kernel, const HostCtx *h, void *const *buf, const lo
     h->error[0] = error[0];
     return (int)error[1];
 }
-#define RUN_BLOCK(name)                                                                                            \
-    extern "C" int host_##name(                                                                                    \
-        const HostCtx *h, void *const *buf, const long *dim, long lo, long hi)                                     \
-    {                                                                                                              \
-        return host_run<decltype(name), sinter_kctx>(name, h, buf, dim, lo, hi);                                   \
+#define RUN_BLOCK(name)                                                                            \
+    extern "C" int host_##name(                                                                    \
+        const HostCtx *h, void *const *buf, const long *dim, long lo, long hi)                     \
+    {                                                                                              \
+        return host_run<decltype(name), sinter_kctx>(name, h, buf, dim, lo, hi);                   \
     }

@@ -27,7 +27,8 @@ static sinter_code emit_model(Session *s, sinter_error *err)
         return err->code;
     if (!s->args->no_run && runner_run(s, &s->main, err)) /* the run fixes the symbolic dims */
         return err->code;
-    if (sinter_emit(s->main.program, s->main.context, s->args->target, s->args->tier, &source, &steps, err))
+    if (sinter_emit(s->main.program, s->main.context, s->args->target, s->args->tier, &source,
+            &steps, err))
         return err->code;
     sinter_code code = write_pair(s, source, steps, err);
     sinter_text_free(source);
