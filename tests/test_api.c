@@ -265,6 +265,7 @@ static void a_trailing_input_with_a_default_may_be_left_out(void **state)
         sinter_tensor_get(out, &t);
         for (int i = 0; i < 4; i++)
             assert_true(((float *)t.data)[i] == 0); /* what is given replaces the default */
+        out = NULL;
         assert_int_equal(sinter_run(s.run, both, 1, &out, 1, &s.err), SINTER_OK);
         sinter_tensor_get(out, &t);
         assert_true(((float *)t.data)[0] != 0);

@@ -60,12 +60,15 @@ struct Chunk {
 };
 enum { CHUNK_HEADER = 64, CHUNK_BYTES = 64 * 1024 };
 
-/* Chunks double up to 1 MB, so that a small model stays small and a big one makes few calls. */
+/* Chunks double up to 1 MB, so that a small model stays small and a big one makes few calls; big
+ * tensors share chunks that consist of huge pages. */
 static size_t chunk_size(const Arena *a, size_t least)
 {
     size_t grown = a->alloc->chunk;
     if (!grown)
         grown = a->chunks ? MIN(a->chunks->size * 2, (size_t)1 << 20) : CHUNK_BYTES;
+    if (!a->alloc->chunk && least >= (size_t)1 << 20)
+        grown = (size_t)16 << 20;
     return MAX(grown, least);
 }
 
