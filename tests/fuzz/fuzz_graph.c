@@ -75,7 +75,9 @@ static double at(const sinter_tensor *t, int64_t i)
     return scalar_double((DType)t->dtype, scalar_load((DType)t->dtype, t->data, i));
 }
 
-static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, char *message, size_t cap)
+/* `scale`: of what was subtracted on the way, perhaps. */
+static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, double scale, char *message,
+    size_t cap)
 {
     bool floats = dtype_is_float((DType)want->dtype);
     bool narrow = want->dtype == SINTER_FLOAT16 || want->dtype == SINTER_BFLOAT16;
@@ -87,7 +89,7 @@ static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, ch
             most = fmax(most, fabs(at(want, i)));
     for (int64_t i = 0; i < want->count; i++) {
         double a = at(got, i), e = at(want, i);
-        double bound = floats ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-5) * most : 0;
+        double bound = floats ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-5) * most + 1e-6 * scale : 0;
         if (a != e && !(fabs(a - e) <= bound) && !(isnan(a) && isnan(e))) {
             snprintf(message, cap, "element %lld of %lld is %.9g, not %.9g (the largest: %.9g)", (long long)i,
                 (long long)want->count, a, e, most);
@@ -119,7 +121,7 @@ static bool compare(const Recipe *r, const Outputs *got, const Outputs *want, in
                     b.rank, (long long)b.dim[k]);
                 return false;
             }
-        if (!close_enough(&a, &b, message + n, cap - (size_t)n))
+        if (!close_enough(&a, &b, r->value[v].exact ? 0 : r->value[v].scale, message + n, cap - (size_t)n))
             return false;
     }
     message[0] = 0;
