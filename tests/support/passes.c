@@ -48,6 +48,33 @@ Module *passes_module(Ctx *cx, const char *path, Options o)
     return m;
 }
 
+static void fill(Tensor *t)
+{
+    for (int64_t i = 0; i < t->count; i++) {
+        double x = (double)(i * 37 % 101 - 50) / 64;
+        scalar_store(t->type, t->data, i,
+            dtype_is_float(t->type) ? scalar_f(t->type, x) : (Scalar){.i = i % 3 == 1});
+    }
+}
+
+void passes_make_up(Ctx *cx, Graph *graph)
+{
+    for (int i = 0; i < graph->values.n; i++) {
+        Tensor *t = graph->values.at[i]->data;
+        if (!t || t->data)
+            continue;
+        t->data = ctx_alloc(cx, t->bytes);
+        fill(t);
+    }
+}
+
+Tensor *passes_tensor(Ctx *cx, DType type, int rank, const int64_t *dim)
+{
+    Tensor *t = tensor_new(cx, type, rank, dim);
+    fill(t);
+    return t;
+}
+
 bool model_unsupported(const char *name)
 {
     static const char *const list[] = {"models/ppocr_cls_qdq/model.onnx",
