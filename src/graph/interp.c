@@ -19,7 +19,7 @@ Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const in
 }
 
 /* The pool grows while the compiler works: room for every variable and expression there is. */
-static void make_room(Interp *it)
+void interp_room(Interp *it)
 {
     if (it->n_var < it->pool->n_vars) {
         int n = it->pool->n_vars * 2;
@@ -106,6 +106,8 @@ static Scalar eval_load(Interp *it, const Expr *e)
                     (long long)i, k, (long long)t->dim[k], e->value->name));
         flat = flat * t->dim[k] + i;
     }
+    if (it->on_load)
+        it->on_load(it->user, e->value, flat);
     return scalar_load(t->type, t->data, flat);
 }
 
@@ -139,7 +141,7 @@ static Scalar eval(Interp *it, const Expr *e)
 
 Scalar interp_expr(Interp *it, const Expr *e)
 {
-    make_room(it);
+    interp_room(it);
     it->stamp++;
     return eval(it, e);
 }
@@ -181,19 +183,24 @@ static Scalar reduce(Interp *it, const Def *d)
     return acc;
 }
 
+Scalar interp_element(Interp *it, const Def *d)
+{
+    it->stamp++;
+    it->node = d->out->origin;
+    return d->red ? scalar_cast(d->acc, d->out->type, reduce(it, d)) : eval(it, d->body);
+}
+
 Tensor *interp_def(Interp *it, const Def *d)
 {
-    make_room(it);
+    interp_room(it);
     int64_t extent[MAX_RANK], flat = 0;
-    it->node = d->out->origin;
+    it->node = d->out->origin; /* for messages about the extents */
     int64_t count = extents(it, d->n_axes, d->axis, extent);
     Tensor *t = tensor_new(it->cx, d->out->type, d->n_axes, extent);
     if (!count)
         return t;
-    do {
-        it->stamp++;
-        Scalar s = d->red ? reduce(it, d) : eval(it, d->body);
-        scalar_store(t->type, t->data, flat++, d->red ? scalar_cast(d->acc, t->type, s) : s);
-    } while (next(it, d->n_axes, d->axis, extent));
+    do
+        scalar_store(t->type, t->data, flat++, interp_element(it, d));
+    while (next(it, d->n_axes, d->axis, extent));
     return t;
 }
