@@ -23,7 +23,7 @@ typedef struct Interp {
     int n_var, n_memo;
     int64_t stamp;
     Map *computed;      /* Value* -> Tensor*: what had to be evaluated on the way */
-    void (*on_load)(void *user, const Value *v, int64_t flat); /* told of each element read; may be NULL */
+    void (*on_load)(void *user, const Value *v, int64_t flat); /* told of each element read */
 } Interp;
 
 Interp *interp_new(Ctx *cx, Pool *pool, TensorOf tensor_of, void *user, const int64_t *sym);
@@ -32,8 +32,8 @@ Scalar interp_expr(Interp *it, const Expr *e); /* an expression without variable
 /* All elements of the value that d defines; raises ST_RUNTIME naming the node for an index out of
  * range or an integer division by zero. */
 Tensor *interp_def(Interp *it, const Def *d);
-/* One element: the axis variables (interp_var) hold its indices. interp_room comes first, and again whenever the pool
- * has grown. */
+/* One element: the axis variables (interp_var) hold its indices. interp_room comes first, and again
+ * whenever the pool has grown. */
 void interp_room(Interp *it);
 static inline void interp_var(Interp *it, const Var *v, int64_t x) { it->var[v->id] = x; }
 Scalar interp_element(Interp *it, const Def *d);
