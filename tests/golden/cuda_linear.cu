@@ -52,8 +52,7 @@ extern "C" __global__ void k00_matmul_add_relu(const sinter_kctx *c, void *const
                 #pragma unroll
                 for (int r = 0; r < 4; r++) {
                     const sn_i64 i10 = i10_at[r];
-                    p[r] = 0;
-                        p[r] = (const float *)(((char *)buf[0]) + (256 * i10));
+                    p[r] = true ? (const float *)(((char *)buf[0]) + (256 * i10)) : (const float *)0;
                 }
                 for (sn_i64 k = 0; k < kc; k++, wn += 8) {
                     #pragma unroll
