@@ -1,12 +1,16 @@
-/* fuzz_graph.c: random graphs must give on every level, with every set of passes, what the interpreter gives.
+/* fuzz_graph.c: random graphs must give on every level, with every set of passes, what the
+ * interpreter gives.
  *
- *     fuzz_graph [-v] [-k] [-d] [-w FOLDER] [COUNT [FIRST_SEED]]     -v: seeds as they run; -k: do not reduce
- *     fuzz_graph CASE.txt...                                    -w: the models of failures go there
- *     fuzz_graph -d CASE.txt                                    in this process, for a debugger
+ *     fuzz_graph [OPTIONS] [COUNT [FIRST_SEED]]
+ *     fuzz_graph [OPTIONS] CASE.txt...
  *
- * Without COUNT and with it, the cases in tests/fuzz/cases are run first. Everything runs in child processes, so that
- * a crash or a hang is a failure with a seed like any other. What fails is cut down, node by node, while it still
- * fails in the same configuration; what is left is printed in the form of recipe.h, to be kept as a case.
+ * -v says which seed runs; -k does not reduce failures; -w FOLDER writes the models of failures
+ * there; -d runs in this process, for a debugger.
+ *
+ * Without COUNT and with it, the cases in tests/fuzz/cases are run first. Everything runs in child
+ * processes, so that a crash or a hang is a failure with a seed like any other. What fails is cut
+ * down, node by node, while it still fails in the same configuration; what is left is printed in
+ * the form of recipe.h, to be kept as a case.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +32,7 @@ enum { TIME_LIMIT = 60, MAX_IO = RECIPE_VALUES };
 /* ---- configurations -------------------------------------------------------------------------- */
 
 typedef struct Config {
-    const char *text; /* how it is written for the command */
+    const char *text;                         /* how it is written for the command */
     int level, fuse, threads, strict, one_in; /* the last: runs for one seed in so many */
     const char *isa, *disable;
 } Config;
@@ -76,8 +80,8 @@ static double at(const sinter_tensor *t, int64_t i)
 }
 
 /* `scale`: of what was subtracted on the way, perhaps. */
-static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, double scale, char *message,
-    size_t cap)
+static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, double scale,
+    char *message, size_t cap)
 {
     bool floats = dtype_is_float((DType)want->dtype);
     bool narrow = want->dtype == SINTER_FLOAT16 || want->dtype == SINTER_BFLOAT16;
@@ -89,17 +93,20 @@ static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, do
             most = fmax(most, fabs(at(want, i)));
     for (int64_t i = 0; i < want->count; i++) {
         double a = at(got, i), e = at(want, i);
-        double bound = floats ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-5) * most + 1e-6 * scale : 0;
+        double bound = floats
+            ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-5) * most + 1e-6 * scale
+            : 0;
         if (a != e && !(fabs(a - e) <= bound) && !(isnan(a) && isnan(e))) {
-            snprintf(message, cap, "element %lld of %lld is %.9g, not %.9g (the largest: %.9g)", (long long)i,
-                (long long)want->count, a, e, most);
+            snprintf(message, cap, "element %lld of %lld is %.9g, not %.9g (the largest: %.9g)",
+                (long long)i, (long long)want->count, a, e, most);
             return false;
         }
     }
     return true;
 }
 
-static bool compare(const Recipe *r, const Outputs *got, const Outputs *want, int run, char *message, size_t cap)
+static bool compare(const Recipe *r, const Outputs *got, const Outputs *want, int run,
+    char *message, size_t cap)
 {
     int output = 0;
     for (int v = 0; v < r->n_values; v++) {
@@ -110,18 +117,22 @@ static bool compare(const Recipe *r, const Outputs *got, const Outputs *want, in
         sinter_tensor_get(got->at[run][output], &a);
         sinter_tensor_get(want->at[run][output], &b);
         output++;
-        if (a.dtype != b.dtype || a.rank != b.rank || memcmp(a.dim, b.dim, (size_t)b.rank * sizeof *b.dim)) {
+        if (a.dtype != b.dtype || a.rank != b.rank ||
+            memcmp(a.dim, b.dim, (size_t)b.rank * sizeof *b.dim)) {
             snprintf(message + n, cap - (size_t)n, "another type or shape");
             return false;
         }
-        /* a shape that the generator thinks it has: else later nodes would not test what they should */
+        /* a shape that the generator thinks it has: else later nodes would not test what they
+         * should */
         for (int k = 0; k < r->value[v].rank; k++)
             if (r->value[v].rank != b.rank || r->value[v].dim[k].at[run] != b.dim[k]) {
-                snprintf(message + n, cap - (size_t)n, "axis %d of %d is %lld: not what the generator meant", k,
-                    b.rank, (long long)b.dim[k]);
+                snprintf(message + n, cap - (size_t)n,
+                    "axis %d of %d is %lld: not what the generator meant", k, b.rank,
+                    (long long)b.dim[k]);
                 return false;
             }
-        if (!close_enough(&a, &b, r->value[v].exact ? 0 : r->value[v].scale, message + n, cap - (size_t)n))
+        if (!close_enough(&a, &b, r->value[v].exact ? 0 : r->value[v].scale, message + n,
+                cap - (size_t)n))
             return false;
     }
     message[0] = 0;
@@ -162,8 +173,9 @@ static sinter_code run_once(Session *s, const Recipe *r, int run, sinter_value *
     return code;
 }
 
-/* Runs in a configuration (NULL: the interpreter) and compares with `want` if given. The session stays open: its
- * context owns the outputs of the last run. False: the message says what is wrong. */
+/* Runs in a configuration (NULL: the interpreter) and compares with `want` if given. The session
+ * stays open: its context owns the outputs of the last run. False: the message says what is wrong.
+ */
 static bool run_config(const Recipe *r, const Pb *model, const Config *c, Session *s, Outputs *out,
     const Outputs *want, Verdict *v)
 {
@@ -269,7 +281,8 @@ static bool still_wrong(const Recipe *r, uint64_t seed, int config, const char *
     judge(r, seed, config);
     if (!shared->wrong)
         return false;
-    return shared->config == config && generator == (strstr(shared->message, "generator meant") != NULL);
+    return shared->config == config &&
+        generator == (strstr(shared->message, "generator meant") != NULL);
 }
 
 static void keep_one_output(Recipe *r, uint64_t seed, int config, const char *message)
@@ -317,7 +330,8 @@ static void reduce(Recipe *r, uint64_t seed, int config, const char *message)
         again = false;
         for (int i = 0; i < r->n_nodes; i++) {
             less = *r;
-            if (!r->node[i].dropped && recipe_drop(&less, i) && still_wrong(&less, seed, config, message)) {
+            if (!r->node[i].dropped && recipe_drop(&less, i) &&
+                still_wrong(&less, seed, config, message)) {
                 *r = less;
                 again = true;
             }
@@ -438,7 +452,8 @@ static int run_here(const char *path)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: fuzz_graph [-v] [-k] [-d] [-w FOLDER] [COUNT [FIRST_SEED]] | CASE.txt...\n");
+    fprintf(stderr,
+        "usage: fuzz_graph [-v] [-k] [-d] [-w FOLDER] [COUNT [FIRST_SEED]] | CASE.txt...\n");
     return 2;
 }
 
@@ -464,7 +479,8 @@ int main(int argc, char **argv)
         return optind < argc ? run_here(argv[optind]) : usage();
     char *end = "";
     uint64_t count = optind < argc ? strtoull(argv[optind], &end, 10) : 1000;
-    uint64_t seed = optind + 1 < argc && !*end ? strtoull(argv[optind + 1], NULL, 10) : 0, last = seed + count;
+    uint64_t seed = optind + 1 < argc && !*end ? strtoull(argv[optind + 1], NULL, 10) : 0,
+             last = seed + count;
     if (!*end && !glob(SINTER_SOURCE_DIR "/tests/fuzz/cases/*.txt", 0, NULL, &found))
         for (size_t i = 0; i < found.gl_pathc; i++)
             run_case(found.gl_pathv[i], &t);
@@ -472,8 +488,8 @@ int main(int argc, char **argv)
         run_case(argv[i], &t);
     while (!*end && seed < last)
         seed = run_batch(seed, MIN(seed + 100, last), &t);
-    printf("%lld graphs in %lld configurations, %lld wrong\n", (long long)t.graphs, (long long)t.ran,
-        (long long)t.wrong);
+    printf("%lld graphs in %lld configurations, %lld wrong\n", (long long)t.graphs,
+        (long long)t.ran, (long long)t.wrong);
     globfree(&found);
     return t.wrong != 0 || t.graphs == 0;
 }
