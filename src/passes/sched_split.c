@@ -100,11 +100,15 @@ static void schedule_part(Sched *s, Stmts *into, int stage, const Cut *cut, bool
     s->region[stage] = box;
 }
 
+/* Distinct operations; a select tree over hundreds of parts is left to scalar code. */
+enum { MOST_OPERATIONS = 400 };
+
 int sched_split(Sched *s, Stmts *into, int stage)
 {
     const Def *d = s->g->stages.at[stage];
     Cut cut;
-    if (d->red != RED_NONE || s->depth == MAX_DEPTH || !find_cut(s, d, d->body, &cut))
+    if (d->red != RED_NONE || ex_cost(s->cx, d->body) > MOST_OPERATIONS || s->depth == MAX_DEPTH ||
+        !find_cut(s, d, d->body, &cut))
         return 0;
     sched_place(s, d->out, true); /* while its box is whole: scratch is laid out by it */
     schedule_part(s, into, stage, &cut, true);

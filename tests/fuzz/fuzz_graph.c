@@ -79,6 +79,7 @@ static double at(const sinter_tensor *t, int64_t i)
     return scalar_double((DType)t->dtype, scalar_load((DType)t->dtype, t->data, i));
 }
 
+/* 1e-4 of the largest: exponentials of products turn the rounding of large arguments into that. */
 /* `scale`: of what was subtracted on the way, perhaps. */
 static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, double scale,
     char *message, size_t cap)
@@ -94,7 +95,7 @@ static bool close_enough(const sinter_tensor *got, const sinter_tensor *want, do
     for (int64_t i = 0; i < want->count; i++) {
         double a = at(got, i), e = at(want, i);
         double bound = floats
-            ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-5) * most + 1e-6 * scale
+            ? (narrow ? 2e-2 : 1e-3) * fabs(e) + (narrow ? 2e-2 : 1e-4) * most + 1e-6 * scale
             : 0;
         if (a != e && !(fabs(a - e) <= bound) && !(isnan(a) && isnan(e))) {
             snprintf(message, cap, "element %lld of %lld is %.9g, not %.9g (the largest: %.9g)",

@@ -2,7 +2,7 @@
 # All tests under AddressSanitizer (leaks included) and UndefinedBehaviorSanitizer, the cases from
 # bug reports as they run by default, and 10,000 mutants of models instead of test.sh's 1,000.
 cd "$SINTER_ROOT" || exit 1
-export MODES=fused CPU_LIMIT=60 SINTER_TESTS_LEAVE='^fuzz_import$'
+export MODES=fused CPU_LIMIT=60 SINTER_TESTS_LEAVE='^(fuzz_import|test_cuda)$'
 sh tools/build_and_count.sh "$SINTER_OUT" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DSINTER_SANITIZE=address,undefined >"$SINTER_OUT/tests.log"
 cat "$SINTER_OUT/tests.log"
