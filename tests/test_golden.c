@@ -204,5 +204,8 @@ int main(int argc, char **argv)
             (struct CMUnitTest){.name = files.gl_pathv[i] + strlen(SINTER_SOURCE_DIR "/tests/"),
                 .test_func = golden_test,
                 .initial_state = files.gl_pathv[i]};
-    return _cmocka_run_group_tests("golden", tests, files.gl_pathc, NULL, NULL);
+    int failed = _cmocka_run_group_tests("golden", tests, files.gl_pathc, NULL, NULL);
+    free(tests);
+    globfree(&files);
+    return failed;
 }

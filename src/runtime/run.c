@@ -82,8 +82,7 @@ void sinter_context_free(sinter_run_context *rc)
     alloc_put(a, rc, sizeof *rc);
 }
 
-/* ---- outputs -----------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void check_given(Run *r, const Value *v, const sinter_value *given,
     const sinter_tensor *want)
