@@ -266,11 +266,12 @@ static void edit_bytes(Tree *t, Pb *p, const uint8_t *model)
 
 Pb mutant_make(const uint8_t *model, size_t n, uint64_t seed, MutantStats *stats)
 {
+    const Wire whole = {model, model + n};
     Tree t = {.rng = seed * 2654435761u + 1, .stats = stats};
     Pb out = {0};
     ctx_init(&t.cx, alloc_default());
     TRY(&t.cx) {
-        grow_tree(&t, &t.root, &onnx__model_proto__descriptor, (Wire){model, model + n});
+        grow_tree(&t, &t.root, &onnx__model_proto__descriptor, whole);
         int edits = draw(&t.rng) % 2 ? 1 : 1 + (int)below(&t.rng, 3);
         bool repaired = seed % 2 == 0;
         if (!repaired)
